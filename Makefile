@@ -1,0 +1,57 @@
+# Every way in. `make` alone lists them; each one builds .venv first when it is missing or old.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILT := $(VENV)/.built-from-pins
+WORKERS ?= 2
+SEEDS ?= 1000
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fmt bench simulate venv pin clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+run: $(BUILT) ## show Dure at work: jobs, a killed worker, a recovery
+	$(BIN)/python -m dure.demo
+
+test: $(BUILT) ## run every test
+	$(PYTEST)
+
+check: $(BUILT) ## what to run before a commit: lint, types, import contracts, the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -m "not process and not slow"
+
+fmt: $(BUILT) ## format the code and fix what can be fixed by itself
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(BUILT) ## measure throughput and latency on both stores
+	$(BIN)/dure bench
+
+simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEEDS=1000)
+	$(BIN)/dure simulate --seeds $(SEEDS)
+
+venv: $(BUILT) ## build .venv from the pinned requirements
+
+# Only files whose hashes are pinned get in. The project itself is installed in place, with the
+# pinned build backend and without a network.
+$(BUILT): pyproject.toml $(wildcard requirements/*.txt)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -qq --require-hashes --no-deps -r requirements/dev.txt
+	$(BIN)/python -m pip install --disable-pip-version-check -qq --no-index --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check --disable-pip-version-check
+	touch $@
+
+pin: $(BUILT) ## move requirements/*.txt to the newest allowed versions
+	$(BIN)/python tools/pin.py
+
+clean: ## remove what tools leave behind, but not .venv
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist build
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

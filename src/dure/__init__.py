@@ -1,0 +1,1 @@
+"""Dure: durable, fenced, fair jobs on SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""What Dure decides, as pure functions over plain values."""

@@ -1,0 +1,117 @@
+"""A job as its author sees it: a plain value that says what to run and how.
+
+Calling a kind builds one; nothing happens until it is enqueued. The record of a job
+in a store is `dure.ports.rows.Record`.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from dure.core.duration import Span, seconds_of
+from dure.core.state import Priority
+
+LANE_DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique:
+    """Refuse a second job under the same key.
+
+    By default the key is free again when the job is finished. With `period` it stays
+    taken until the end of the period, finished or not. `scope` says what the key is
+    unique within: its kind, its lane, or everything.
+    """
+
+    key: str
+    scope: str = "kind"
+    period: Span | None = None
+
+    def __post_init__(self) -> None:
+        if self.scope not in {"kind", "lane", "global"}:
+            raise ValueError(f"unknown scope {self.scope!r}: use 'kind', 'lane' or 'global'")
+        if not self.key:
+            raise ValueError("a unique key cannot be empty")
+        if self.period is not None and seconds_of(self.period) <= 0:
+            raise ValueError("the period of a unique key must be longer than nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The conditions a job runs under; one value is shared by all jobs that say nothing else."""
+
+    lane: str = LANE_DEFAULT
+    priority: Priority = Priority.NORMAL
+    delay: float = 0.0
+    """Seconds from enqueueing until it may run."""
+    at: float | None = None
+    """A moment (epoch seconds, UTC) before which it does not run; wins over `delay`."""
+    unique: Unique | None = None
+    session: str | None = None
+    parent: int | None = None
+    batch: int | None = None
+    subject: str | None = None
+    epoch: int = 0
+    """Version of `subject` the job was made for; an older one than the store's is STALE."""
+    tokens: int = 0
+    """Units to reserve on limits that count more than requests."""
+
+    is_plain: bool = field(init=False, repr=False, compare=False, default=True)
+    """Whether lane and priority are all that is said; worked out once per value."""
+
+    def __post_init__(self) -> None:
+        rest = (self.at, self.unique, self.session, self.parent, self.batch, self.subject)
+        said = any(value is not None for value in rest)
+        numbers = self.delay or self.epoch or self.tokens
+        object.__setattr__(self, "is_plain", not said and not numbers)
+
+
+PLAIN: Final = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run, with which arguments, and how. A value: nothing runs until it is enqueued."""
+
+    kind: str
+    body: str
+    """The arguments as a JSON object, written by the kind that built the job."""
+    how: Options = PLAIN
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments by name."""
+        args: dict[str, Any] = json.loads(self.body)
+        return args
+
+    def options(
+        self,
+        *,
+        lane: str | None = None,
+        priority: Priority | None = None,
+        delay: Span | None = None,
+        at: float | None = None,
+        unique: str | Unique | None = None,
+        session: str | None = None,
+        parent: int | None = None,
+        batch: int | None = None,
+        subject: str | None = None,
+        epoch: int | None = None,
+        tokens: int | None = None,
+    ) -> "Job":
+        """The same job under other conditions; what is not given stays as it was."""
+        given = {
+            "lane": lane,
+            "priority": priority,
+            "delay": None if delay is None else seconds_of(delay),
+            "at": at,
+            "unique": Unique(key=unique) if isinstance(unique, str) else unique,
+            "session": session,
+            "parent": parent,
+            "batch": batch,
+            "subject": subject,
+            "epoch": epoch,
+            "tokens": tokens,
+        }
+        changed: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        return Job(self.kind, self.body, replace(self.how, **changed)) if changed else self
