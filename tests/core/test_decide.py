@@ -145,12 +145,12 @@ def test_a_job_that_falls_due_is_pending_with_its_attempts() -> None:
 
 def test_an_exhausted_quota_suspends_with_its_reason_and_uses_no_attempt() -> None:
     """A7"""
-    cause = Cause(Event.SUSPEND, reason="QUOTA", error="unused")
+    cause = Cause(Event.SUSPEND, reason="QUOTA", error="the wallet is empty")
 
     change = follow(Subject(State.RUNNING, attempt=1), cause)
 
     assert (change.to, change.attempt, change.due) == (State.SUSPENDED, 0, None)
-    assert (change.reason, change.error) == ("QUOTA", None)
+    assert (change.reason, change.error) == ("QUOTA", "the wallet is empty")
 
 
 def test_a_bad_request_fails_at_once_whatever_the_policy_has_left() -> None:

@@ -294,6 +294,13 @@ def test_every_field_takes_its_signs_and_no_other(name: str) -> None:
             )
 
 
+def test_the_bounds_themselves_are_allowed() -> None:
+    """X14"""
+    longest = f"age<=36525d id:{2**63 - 1}"
+
+    assert longest == str(JobFilter.parse(longest.ljust(LENGTH_MAX)))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

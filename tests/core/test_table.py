@@ -18,7 +18,7 @@ RUNNING    timeout    > RETRY_WAIT FAILED   : drop_lease record_error set_due
 RUNNING    lease_lost > RETRY_WAIT FAILED   : drop_lease record_error set_due
 RUNNING    wait       > RETRY_WAIT          : drop_lease refund_attempt set_reason set_due
 RUNNING    give_back  > PENDING             : drop_lease refund_attempt new_position
-RUNNING    suspend    > SUSPENDED           : drop_lease refund_attempt set_reason
+RUNNING    suspend    > SUSPENDED           : drop_lease refund_attempt set_reason record_error
 RUNNING    fail       > FAILED              : drop_lease record_error stamp_finish
 RUNNING    stale      > STALE               : drop_lease set_reason stamp_finish
 RUNNING    cancel     > CANCELLED           : drop_lease set_reason stamp_finish

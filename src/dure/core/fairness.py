@@ -80,6 +80,11 @@ class Rotation:
         """How many lanes have work, as far as known."""
         return self._active
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether lanes with work wait for something other than their turn."""
+        return bool(self._parked)
+
     def note(self, number: int, pos: int | None = None) -> None:
         """Work was seen in a stream, at `pos` or later if that is known."""
         stream = self._streams.get(number)
@@ -187,7 +192,7 @@ class Rotation:
 
     def _quantum(self, room: int) -> int:
         """Jobs per turn: a fair share of the room, and two when there are very many lanes."""
-        share = -(-room // self._active)
+        share = -(-room // max(len(self._queue), 1))
         return max(share, 2) if room >= 2 * MANY else max(share, 1)
 
     def _turn(self, lane: Lane, wanted: int, may: May) -> Turn | None:

@@ -5,7 +5,8 @@ in a store is `dure.ports.rows.Record`.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from dure.core.duration import Span, seconds_of
@@ -64,6 +65,34 @@ class Options:
         said = any(value is not None for value in rest)
         numbers = self.delay or self.epoch or self.tokens
         object.__setattr__(self, "is_plain", not said and not numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What differs from the default, as plain values."""
+        said = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.init and getattr(self, each.name) != each.default
+        }
+        if self.unique is not None:
+            seconds = None if self.unique.period is None else seconds_of(self.unique.period)
+            said["unique"] = {
+                "key": self.unique.key,
+                "scope": self.unique.scope,
+                "period": seconds,
+            }
+        if "priority" in said:
+            said["priority"] = int(self.priority)
+        return said
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> "Options":
+        """The value `to_dict` was made from."""
+        given = dict(said)
+        if "priority" in given:
+            given["priority"] = Priority(given["priority"])
+        if given.get("unique") is not None:
+            given["unique"] = Unique(**given["unique"])
+        return cls(**given)
 
 
 PLAIN: Final = Options()

@@ -6,7 +6,7 @@ rules and retry policy say what follows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from dure.core.job import Job
@@ -35,11 +35,12 @@ class Guard:
     expected: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Done:
     """The work is finished: keep the result, apply the writes, enqueue what follows."""
 
     result: object = None
+    _: KW_ONLY
     writes: Sequence[Write] = ()
     then: Sequence[Job] = ()
     guard: Guard | None = None

@@ -81,7 +81,12 @@ TABLE: Final[Mapping[tuple[State | None, Event], Row]] = MappingProxyType(
         ),
         (_RUNNING, Event.SUSPEND): Row(
             to=_SUSPENDED,
-            effects=(Effect.DROP_LEASE, Effect.REFUND_ATTEMPT, Effect.SET_REASON),
+            effects=(
+                Effect.DROP_LEASE,
+                Effect.REFUND_ATTEMPT,
+                Effect.SET_REASON,
+                Effect.RECORD_ERROR,
+            ),
         ),
         (_RUNNING, Event.FAIL): Row(
             to=State.FAILED,

@@ -37,6 +37,13 @@ class Occupancy(NamedTuple):
     most: int
 
 
+class Full(NamedTuple):
+    """A cap over all workers that is reached: what it is on, as text, and how many it allows."""
+
+    what: str
+    most: int
+
+
 class Limited(NamedTuple):
     """A limit with no room: the window that binds, as text, and when it has room again."""
 
@@ -46,10 +53,12 @@ class Limited(NamedTuple):
 
 
 class Tripped(NamedTuple):
-    """A breaker that is not closed; `open_until` is None when it is half-open."""
+    """A breaker that is not closed; `open_until` is None when it is half-open, or when
+    somebody opened it by hand for as long as nobody closes it."""
 
     name: str
     open_until: float | None
+    is_forced: bool = False
 
 
 class Spent(NamedTuple):
@@ -98,6 +107,8 @@ class Facts:
     budget: Spent | None = None
     breakers: tuple[Tripped, ...] = ()
     limits: tuple[Limited, ...] = ()
+    full: tuple[Full, ...] = ()
+    """Caps other than the lane's: of its kind, or of a limit."""
     ahead: int = 0
     """Jobs of the same lane, kind and priority which are served before it."""
     lanes_ahead: int = 0
@@ -130,7 +141,8 @@ def why(facts: Facts, now: float) -> Reason:
     | budget_spent                             | a budget it draws on is used up              |
     | breaker_open, breaker_half_open          | a resource it needs is failing               |
     | limit                                    | a limit it draws on has no room              |
-    | lane_cap                                 | its lane runs as many jobs as it may         |
+    | lane_cap, cap                            | its lane, its kind or a limit runs as many   |
+    |                                          | jobs as it may                               |
     | turn                                     | nothing: others come first                   |
 
     A waiting job whose way is barred by a pause or a disabled lane says both, and ends
@@ -247,6 +259,10 @@ def _over_budget(facts: Facts, now: float) -> Reason | None:
 def _broken(facts: Facts, now: float) -> Reason | None:
     if not facts.breakers:
         return None
+    by_hand = next((b.name for b in facts.breakers if b.is_forced and b.open_until is None), None)
+    if by_hand is not None:
+        sentence = f"breaker {by_hand!r} was opened by hand and waits until somebody closes it"
+        return Reason(sentence, None, "breaker_open")
     still_open = [(b.open_until, b.name) for b in facts.breakers if b.open_until is not None]
     until, name = max(still_open, default=(now, facts.breakers[0].name))
     if until > now:
@@ -268,12 +284,23 @@ def _used_up(facts: Facts, now: float) -> Reason | None:
 def _crowded(facts: Facts, _now: float) -> Reason | None:
     cap = facts.lane_cap
     if cap is None or cap.running < cap.most:
-        return None
+        return _capped(facts)
     sentence = (
         f"lane {facts.lane!r} runs {cap.running} of at most {_count(cap.most, 'job')}; "
         "it starts the next one when one of them ends"
     )
     return Reason(sentence, None, "lane_cap")
+
+
+def _capped(facts: Facts) -> Reason | None:
+    if not facts.full:
+        return None
+    what, most = facts.full[0]
+    sentence = (
+        f"{what} runs at most {_count(most, 'job')} at a time, and as many are running; "
+        "it starts the next one when one of them ends"
+    )
+    return Reason(sentence, None, "cap")
 
 
 _CHECKS: Final[tuple[Callable[[Facts, float], Reason | None], ...]] = (
@@ -293,7 +320,8 @@ def _turn(facts: Facts, now: float) -> Reason:
         f"{_count(facts.lanes_ahead, 'lane')} come first"
     )
     if not facts.rate:
-        return Reason(f"{queue}; there is no estimate, as none was served lately", None, "turn")
+        lately = "" if facts.rate is None else ", as none was served lately"
+        return Reason(f"{queue}; there is no estimate{lately}", None, "turn")
     until = now + (facts.ahead + 1) / facts.rate
     pace = f"at {facts.rate:.3g} jobs/s"
     return Reason(f"{queue}; it starts in about {_length(until - now)} {pace}", until, "turn")
