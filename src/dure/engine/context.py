@@ -1,0 +1,54 @@
+"""What a running handler can ask about itself: `dure.current()`."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+from dure.core.errors import Refused
+from dure.engine.work import Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One run of one job, as its handler sees it."""
+
+    job: int
+    fence: int
+    number: int
+    """1 for the first attempt."""
+    kind: str
+    lane: str
+    enqueued_at: float
+    session: str | None
+    batch: int | None
+    parent: int | None
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt of this job: for services that refuse doubles."""
+        return f"dure-{self.job}"
+
+
+CURRENT: Final[ContextVar[Work]] = ContextVar("dure_work")
+
+
+def current() -> Attempt:
+    """The attempt this code runs in. Raises Refused outside a handler."""
+    try:
+        work = CURRENT.get()
+    except LookupError:
+        raise Refused(
+            "There is no running job here.", "Call `dure.current()` inside a handler."
+        ) from None
+    claim = work.claims[0]
+    return Attempt(
+        job=claim.id,
+        fence=claim.fence,
+        number=claim.attempt,
+        kind=work.kind.name,
+        lane=work.lane,
+        enqueued_at=claim.enqueued_at,
+        session=claim.session,
+        batch=claim.batch,
+        parent=claim.parent,
+    )

@@ -1,0 +1,118 @@
+"""Declaring kinds: the decorators, and the register of what was declared."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
+
+from dure.core.backoff import NEVER, RetryPolicy
+from dure.core.duration import Span
+from dure.core.errors import KindInvalid
+from dure.core.job import LANE_DEFAULT
+from dure.core.state import Priority
+from dure.engine.kind import ChunkKind, ErrorRule, Kind, Terms, mode_of, span
+from dure.engine.names import check
+from dure.engine.node import RESOURCES, AnyKind
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+TIMEOUT_DEFAULT = "5m"
+
+
+class Declarations:
+    """Kinds by name. `kind` and `chunk` are decorators; importing a module declares its kinds."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, AnyKind] = {}
+
+    @overload
+    def kind(self, fn: Callable[P, R], /) -> Kind[P, R]: ...
+
+    @overload
+    def kind(
+        self,
+        *,
+        name: str | None = ...,
+        retry: RetryPolicy | int | None = ...,
+        timeout: Span | None = ...,
+        run: str | None = ...,
+        lane: str = ...,
+        priority: Priority = ...,
+        retry_priority: Priority | None = ...,
+        limits: str | Sequence[str] = ...,
+        tokens: int = ...,
+        breaker: str | None = ...,
+        uses: str | Sequence[str] = ...,
+        errors: Mapping[type[BaseException], ErrorRule] | None = ...,
+        max_running: int | None = ...,
+        queue_max: int | None = ...,
+    ) -> Callable[[Callable[P, R]], Kind[P, R]]: ...
+
+    def kind(self, *handlers: Callable[..., Any], **terms: Any) -> Any:
+        """Declare a function as a kind of job.
+
+        `async def` runs on the loop, `def` in a thread, `run="process"` in a child process.
+        """
+
+        def declare(handler: Callable[..., Any]) -> Any:
+            return self._add(Kind(handler, terms_of(handler, terms)))
+
+        return declare(*handlers) if handlers else declare
+
+    def chunk(self, size: int, **terms: Any) -> Callable[[Callable[[list[T]], Any]], ChunkKind[T]]:
+        """Declare a function that takes many items at once and answers one outcome for each.
+
+        It receives up to `size` items that happen to wait in one lane; it never waits for more.
+        """
+        if size < 2:
+            raise KindInvalid(f"A chunk of {size} makes no sense.", "Use at least 2, or `kind`.")
+
+        def declare(handler: Callable[[list[T]], Any]) -> ChunkKind[T]:
+            kind: ChunkKind[T] = ChunkKind(handler, terms_of(handler, {**terms, "chunk": size}))
+            self._add(kind)
+            return kind
+
+        return declare
+
+    def _add(self, kind: Any) -> Any:
+        check(kind.name, "kind")
+        if kind.name in self.kinds:
+            raise KindInvalid(
+                f"The kind {kind.name!r} is declared twice.", "Give one of them another `name`."
+            )
+        self.kinds[kind.name] = kind
+        return kind
+
+
+def terms_of(fn: Callable[..., Any], given: dict[str, Any]) -> Terms:
+    """The terms of a declaration. Raises KindInvalid naming what is wrong."""
+    given = dict(given)
+    uses = _names(given.pop("uses", ()))
+    unknown = [name for name in uses if name not in RESOURCES]
+    if unknown:
+        raise KindInvalid(
+            f"Unknown resource {unknown[0]!r}.", f"Resources are {', '.join(RESOURCES)}."
+        )
+    retry = given.pop("retry", None)
+    if isinstance(retry, int):
+        retry = NEVER if retry <= 1 else RetryPolicy(max_attempts=retry)
+    name = given.pop("name", None) or getattr(fn, "__name__", "")
+    try:
+        return Terms(
+            name=name,
+            retry=retry or RetryPolicy(),
+            timeout=span(given.pop("timeout", TIMEOUT_DEFAULT)),
+            mode=mode_of(fn, given.pop("run", None)),
+            chunk=given.pop("chunk", 1),
+            limits=_names(given.pop("limits", ())),
+            uses=uses,
+            lane=given.pop("lane", LANE_DEFAULT),
+            errors=given.pop("errors", None) or {},
+            **given,
+        )
+    except (TypeError, ValueError) as error:
+        raise KindInvalid(f"The kind {name!r} cannot be declared so: {error}.") from error
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

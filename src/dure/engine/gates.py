@@ -1,0 +1,199 @@
+"""What may hold a stream back, and how much of it may run now.
+
+A gate answers `room()` from memory, at once. What it needs from the store (permits of a
+limit, slots of a fleet-wide cap, a probe of a half-open breaker) is fetched in the
+background by the pacer, before a claim is spent: a job that cannot run stays where it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+ROOM_MAX: Final = 1 << 30
+
+
+class Gate(Protocol):
+    """One condition on a stream."""
+
+    def room(self) -> int:
+        """How many more may be claimed now."""
+        ...
+
+    def take(self, count: int) -> None:
+        """Claims are being made against the room."""
+        ...
+
+    def untake(self, count: int) -> None:
+        """Fewer were found than taken."""
+        ...
+
+    def settle(self, count: int) -> None:
+        """Attempts that were let through have ended."""
+        ...
+
+    def is_thirsty(self) -> bool:
+        """Whether asking the store could make room."""
+        ...
+
+
+@dataclass(slots=True)
+class Closed:
+    """Shut until something changes: a pause, a disabled lane, an unknown kind."""
+
+    why: str
+
+    def room(self) -> int:
+        return 0
+
+    def take(self, count: int) -> None:
+        raise AssertionError(f"took {count} through a closed gate: {self.why}")
+
+    def untake(self, count: int) -> None:
+        """Nothing was taken."""
+
+    def settle(self, count: int) -> None:
+        """What ran through before it closed."""
+
+    def is_thirsty(self) -> bool:
+        return False
+
+
+class Resource:
+    """A resource of this node (http, cpu, memory, db) with so many places."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        self.used = 0
+
+    def room(self) -> int:
+        return max(self.size - self.used, 0)
+
+    def take(self, count: int) -> None:
+        self.used += count
+
+    def untake(self, count: int) -> None:
+        self.used -= count
+
+    def settle(self, count: int) -> None:
+        self.used -= count
+
+    def is_thirsty(self) -> bool:
+        return False
+
+
+class Cap:
+    """A cap over all nodes; this one holds some of its slots."""
+
+    def __init__(self, name: str, cap: int) -> None:
+        self.name = name
+        self.cap = cap
+        self.held = 0
+        self.used = 0
+        self.retry_at = 0.0
+        """Monotonic moment before which asking again is pointless."""
+        self.idle_since: float | None = None
+
+    def room(self) -> int:
+        return max(min(self.held, self.cap) - self.used, 0)
+
+    def take(self, count: int) -> None:
+        self.used += count
+
+    def untake(self, count: int) -> None:
+        self.used -= count
+
+    def settle(self, count: int) -> None:
+        self.used -= count
+
+    def is_thirsty(self) -> bool:
+        return self.held < self.cap
+
+
+class Permits:
+    """Permits of one or more limits, leased from the store shortly before they are used."""
+
+    def __init__(self, names: tuple[str, ...], units: Mapping[str, int]) -> None:
+        self.names = names
+        self.units = dict(units)
+        self.leases: list[Lease] = []
+        self.retry_at = 0.0
+        self.binding = ""
+        self.free_at: float | None = None
+        """Store's time at which the binding window has room again."""
+        self.hold: float | None = None
+        """Seconds a permit may be kept before it is used; None until it was looked up."""
+        self.refusal = ""
+        """Why a single job can never pass, when that is so."""
+
+    def room(self) -> int:
+        return sum(lease.left for lease in self.leases)
+
+    def take(self, count: int) -> None:
+        for lease in self.leases:
+            used = min(lease.left, count)
+            lease.left -= used
+            count -= used
+            if not count:
+                return
+
+    def untake(self, count: int) -> None:
+        for lease in self.leases:
+            back = min(lease.size - lease.left, count)
+            lease.left += back
+            count -= back
+            if not count:
+                return
+
+    def settle(self, count: int) -> None:
+        """A permit is spent by starting; ending changes nothing."""
+
+    def is_thirsty(self) -> bool:
+        return not self.refusal
+
+
+@dataclass(slots=True)
+class Lease:
+    """Permits booked together."""
+
+    slots: dict[str, int]
+    """Where each limit booked them."""
+    size: int
+    left: int
+    until: float
+    """Monotonic moment at which unused ones must go back."""
+
+
+class Switch:
+    """A breaker as this node sees it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_closed = True
+        self.permits = 0
+        self.probing = 0
+        self.retry_at = 0.0
+        self.open_until: float | None = None
+        self.successes = 0
+        self.failures = 0
+        self.neutral = 0
+        """Calls that say nothing about the resource: permits to give back."""
+
+    def room(self) -> int:
+        return ROOM_MAX if self.is_closed else self.permits
+
+    def take(self, count: int) -> None:
+        if not self.is_closed:
+            self.permits -= count
+            self.probing += count
+
+    def untake(self, count: int) -> None:
+        if not self.is_closed:
+            self.permits += count
+            self.probing -= count
+
+    def settle(self, count: int) -> None:
+        self.probing = max(self.probing - count, 0)
+
+    def is_thirsty(self) -> bool:
+        return not self.is_closed

@@ -1,0 +1,1 @@
+"""What the engine does to a store beside the hot path: transactions as generators."""

@@ -1,0 +1,1 @@
+"""Where jobs live: one package a database, the same promises in both."""

@@ -1,0 +1,2 @@
+-- One batch, by primary key.
+select * from dure_batch where id = :id

@@ -1,0 +1,2 @@
+-- What nodes watch: one row.
+select version from dure_control

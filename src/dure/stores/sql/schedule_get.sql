@@ -1,0 +1,2 @@
+-- One schedule, by primary key.
+select * from dure_schedule where name = :name

@@ -1,0 +1,2 @@
+-- One schedule, locked, by primary key.
+select * from dure_schedule where name = :name for update

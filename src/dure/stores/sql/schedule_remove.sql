@@ -1,0 +1,2 @@
+-- Forgets a schedule, by primary key.
+delete from dure_schedule where name = :name

@@ -1,0 +1,2 @@
+-- Every schedule.
+select * from dure_schedule order by name

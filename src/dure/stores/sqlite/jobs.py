@@ -1,0 +1,110 @@
+"""Enqueueing and claiming on SQLite, as operations of the writer's connection."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from dure.ports.rows import Ask, Claim, Head, NewJob, Receipt
+from dure.stores.intake import check_jobs
+from dure.stores.statement import read
+from dure.stores.tally import tallies_of_jobs
+
+_ENQUEUE: Final = read("sqlite", "enqueue")
+_ENQUEUE_PLAIN: Final = read("sqlite", "enqueue_plain")
+_RESERVE: Final = read("sqlite", "reserve")
+_CLAIM: Final = read("sqlite", "claim")
+_HEADS: Final = read("sqlite", "heads")
+_KEY_TAKE: Final = read("sqlite", "key_take")
+_KEY_HOLDER: Final = read("sqlite", "key_holder")
+_TALLY: Final = read("sqlite", "tally")
+_SESSION_PAUSED: Final = read("sqlite", "session_paused")
+
+_PLAIN: Final = (None, None, None, None, None, None, 0, 0, None, None)
+"""Every field of a NewJob after the body, at its default."""
+
+
+def reserve(connection: sqlite3.Connection, count: int) -> int:
+    """Take `count` fresh numbers; returns the first."""
+    last: int = connection.execute(_RESERVE, (count,)).fetchone()[0]
+    return last - count + 1
+
+
+def enqueue(connection: sqlite3.Connection, jobs: Sequence[NewJob], now: float) -> list[Receipt]:
+    """Insert jobs in order; a job whose unique key is taken answers with the holder's id."""
+    check_jobs(jobs)
+    first = reserve(connection, len(jobs))
+    if all(job[2:] == _PLAIN for job in jobs):
+        connection.executemany(
+            _ENQUEUE_PLAIN, [(first + i, job[0], now, job[1]) for i, job in enumerate(jobs)]
+        )
+        return [Receipt(first + i, is_new=True) for i in range(len(jobs))]
+    rows: list[tuple[object, ...]] = []
+    receipts: list[Receipt] = []
+    paused: dict[str, bool] = {}
+    for number, job in enumerate(jobs, first):
+        if job.key is not None:
+            taken = connection.execute(_KEY_TAKE, (job.key, number, job.key_until, now))
+            if taken.rowcount == 0:
+                holder = connection.execute(_KEY_HOLDER, (job.key,)).fetchone()[0]
+                receipts.append(Receipt(holder, is_new=False))
+                continue
+        if job.session is not None and job.session not in paused:
+            found = connection.execute(_SESSION_PAUSED, (job.session,)).fetchone()
+            paused[job.session] = found is not None
+        held = job.session is not None and paused[job.session]
+        receipts.append(Receipt(number, is_new=True))
+        rows.append(_row(number, job, now, held=held))
+    connection.executemany(_ENQUEUE, rows)
+    new = [job for job, receipt in zip(jobs, receipts, strict=True) if receipt.is_new]
+    connection.executemany(
+        _TALLY, [(batch, now, *counts) for batch, counts in tallies_of_jobs(new).items()]
+    )
+    return receipts
+
+
+def _row(number: int, job: NewJob, now: float, *, held: bool) -> tuple[object, ...]:
+    due = job.due if job.due is not None else now + job.delay if job.delay else None
+    if held or (due is not None and due <= now):
+        due = None
+    state = 3 if held else 2 if due is not None else 0
+    return (
+        number,
+        job.stream,
+        now,
+        due,
+        job.batch,
+        job.parent,
+        job.epoch,
+        job.tokens,
+        state,
+        state == 0,
+        job.session,
+        job.subject,
+        job.key,
+        "paused" if held else None,
+        job.body,
+    )
+
+
+def claim(
+    connection: sqlite3.Connection, worker: int, asks: Sequence[Ask], now: float
+) -> list[Claim]:
+    """Claim up to each ask's quota; ordered by stream and position."""
+    execute = connection.execute
+    claims: list[Claim] = []
+    for stream, quota, mark in asks:
+        rows = execute(_CLAIM, (stream, quota, mark, worker, now)).fetchall()
+        if len(rows) > 1:
+            rows.sort(key=_position)
+        claims.extend(map(Claim._make, rows))
+    return claims
+
+
+def _position(row: tuple[object, ...]) -> int:
+    return row[3]  # type: ignore[return-value]  # the column is an integer by the schema
+
+
+def heads(connection: sqlite3.Connection, floor: int) -> list[Head]:
+    """Streams with waiting work."""
+    rows = connection.execute(_HEADS, (floor,)).fetchall()
+    return [Head(stream, pos) for stream, pos in rows if pos is not None]
