@@ -7,16 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from dure.core.batch import Overlap
 from dure.core.errors import ConfigError, UrlInvalid
 from dure.core.job import Job
+from dure.engine.batching import BatchRun
+from dure.engine.bridge import Bridge
+from dure.engine.closing import Closing
 from dure.engine.declare import Declarations
 from dure.engine.enqueue import Enqueuer
+from dure.engine.firing import Firing
 from dure.engine.names import Names
-from dure.engine.node import Departure, Node, NodeOptions
+from dure.engine.node import Node
+from dure.engine.options import Departure, NodeOptions
 from dure.engine.pressure import Pressure
+from dure.engine.signals import depart_on_signal
+from dure.engine.store_clock import StoreClock
+from dure.engine.within import enqueue_within
 from dure.ports.clock import Clock, SystemClock
 from dure.ports.rows import Receipt
 from dure.ports.store import Store
+from dure.scripts import epochs, limits
 
 
 def open_store(url: str | Path, *, clock: Clock | None = None) -> Store:
@@ -53,12 +63,28 @@ class App(Declarations):
 
     def __init__(self, url: str | Path | Store, *, clock: Clock | None = None) -> None:
         super().__init__()
+        self._url = url
         self._clock = clock or SystemClock()
         self.store: Store = open_store(url, clock=clock) if isinstance(url, str | Path) else url
         self.names = Names(self.store)
         self.pressure = Pressure(self.store, self._clock)
+        self.store_clock = StoreClock(self.store, self._clock)
         self._enqueuer = Enqueuer(self.store, self.names, self._clock, self.pressure)
+        self._firing = Firing(self.store, self._enqueuer, self.store_clock, self.entries)
         self._opened = 0
+        self.sync = Bridge(self._again)
+        """The same for callers without an event loop: `app.sync.enqueue(job)`."""
+
+    def _again(self) -> "App":
+        """This app on a store of its own, for another event loop."""
+        if not isinstance(self._url, str | Path) or str(self._url) == ":memory:":
+            raise ConfigError(
+                "An app on a store in memory has no synchronous side.",
+                "Use a file or PostgreSQL, or enqueue with `await`.",
+            )
+        twin = App(self._url)
+        twin.kinds, twin.reports = self.kinds, self.reports
+        return twin
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -80,10 +106,17 @@ class App(Declarations):
             raise
 
     async def _declare(self) -> None:
+        await self.store_clock.sync()
         self._enqueuer.allow(self.kinds)
         await self.names.learn(self.kinds, (kind.terms.lane for kind in self.kinds.values()))
         for name, kind in self.kinds.items():
             self.pressure.bound(self.names.kinds[name], kind.terms.queue_max)
+        known = await self.store.read(limits.defined(sorted(self.limits)))
+        for name, limit in self.limits.items():
+            if name not in known:
+                now = self.store_clock.now()
+                await self.store.run(limits.define(limit, by="program", reason="declared", now=now))
+        await self._firing.declare()
 
     async def close(self) -> None:
         """Let go of the store."""
@@ -101,11 +134,48 @@ class App(Declarations):
             jobs = [job.options(**options) for job in jobs]
         return await self._enqueuer.many(jobs)
 
+    async def enqueue_within(
+        self, connection: object, jobs: Job | Sequence[Job], **options: Any
+    ) -> list[Receipt]:
+        """Put jobs in as part of the transaction the caller's `connection` is in.
+
+        They exist when the caller commits. On SQLite a sqlite3 connection to the same file,
+        on PostgreSQL an asyncpg or psycopg connection to the same database.
+        """
+        wanted = [jobs] if isinstance(jobs, Job) else list(jobs)
+        if options:
+            wanted = [job.options(**options) for job in wanted]
+        rows = await self._enqueuer.rows(wanted)
+        return await enqueue_within(self.store, connection, rows)
+
+    def batch(self, name: str, *, overlap: Overlap | str = Overlap.WAIT) -> BatchRun:
+        """A batch to open with `async with`; one at a time of each name unless allowed."""
+        return BatchRun(
+            self.store, self._enqueuer, self.store_clock, name, overlap=Overlap(overlap)
+        )
+
+    async def fire(self, schedule: str, *, message: str | None = None) -> Receipt:
+        """Fire a schedule now; with a message id, once however often it is delivered."""
+        return await self._firing.fire(schedule, message)
+
+    async def raise_epoch(self, subject: str, to: int | None = None) -> int:
+        """The subject has changed: results of jobs made for an older epoch become STALE."""
+        return await self.store.run(epochs.raise_to(subject, to))
+
     def node(self, options: NodeOptions | None = None, **given: Any) -> Node:
         """A worker of this app; start it, and stop it when done."""
         chosen = replace(options or NodeOptions(), **given)
         return Node(
-            self.store, self.kinds, self.names, self._enqueuer, options=chosen, clock=self._clock
+            self.store,
+            self.kinds,
+            self.names,
+            self._enqueuer,
+            options=chosen,
+            clock=self._clock,
+            duties={
+                "firing": self._firing.tick,
+                "closing": Closing(self.store, self._enqueuer, self.store_clock, self.reports).fold,
+            },
         )
 
     @asynccontextmanager
@@ -125,8 +195,23 @@ class App(Declarations):
             node = self.node(**options)
             await node.start()
             try:
-                while not (node.is_idle and not await self.store.heads(0) and node.is_idle):
+                while not await node.is_out_of_work():
                     await asyncio.sleep(0.01)
             finally:
                 departure = await node.stop()
             return departure
+
+    def run(self, *, until_idle: bool = False, **options: Any) -> Departure:
+        """Run a node until SIGINT or SIGTERM (or until nothing is left to do); blocks.
+
+        The first signal lets running work end within its grace, the second gives it back.
+        """
+        if until_idle:
+            return asyncio.run(self.drain(**options))
+        return asyncio.run(self._serve(options))
+
+    async def _serve(self, options: dict[str, Any]) -> Departure:
+        async with self:
+            node = self.node(**options)
+            await node.start()
+            return await depart_on_signal(node)

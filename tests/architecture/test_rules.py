@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import dure
+
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON_ROOTS = ("src", "apps", "tools", "tests", "examples")
 HIDDEN_BUT_OURS = {".ci", ".github", ".gitignore"}
@@ -221,7 +223,31 @@ def is_import_or_all(node: ast.stmt) -> bool:
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=loader):
+            defined = {each.name for each in loader if isinstance(each, ast.FunctionDef)}
+            return all(map(is_import_or_all, body)) and defined == {"__getattr__", "__dir__"}
     return False
+
+
+def test_the_package_loads_every_public_name_from_where_type_checkers_see_it() -> None:
+    tree = ast.parse((ROOT / "src/dure/__init__.py").read_text(encoding="utf-8"))
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dure.")
+        for alias in node.names
+    }
+    loaded = {
+        name: home
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
+        for home, names in ast.literal_eval(node.value).items()
+        for name in names
+    }
+
+    assert seen == loaded
+    assert sorted(dure.__all__) == sorted(loaded)
+    assert all(getattr(dure, name) is not None for name in dure.__all__)
 
 
 def test_the_architecture_can_be_read_in_one_sitting() -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from dure.core.errors import KindInvalid
+from dure.engine.context import Attempt
 from dure.engine.frames import Answer, Call, Hello, pack, read_frame
 
 _START_SECONDS: Final = 30.0
@@ -34,12 +35,13 @@ class Children:
         self._idle: list[asyncio.subprocess.Process] = []
         self._all: set[asyncio.subprocess.Process] = set()
 
-    async def run(self, fn: Callable[..., Any], kind: str, body: str) -> object:
-        """Call `fn` with a job's stored arguments in a child. Cancelling this kills the child."""
+    async def run(self, call: Call, *, ready: Callable[[], None]) -> object:
+        """Make a call in a child, `ready` when it starts. Cancelling this kills the child."""
         async with self._places:
             child = self._idle.pop() if self._idle else await self._start()
             try:
-                answer = await self._call(child, _call_of(fn, kind, body))
+                ready()
+                answer = await self._call(child, call)
             except BaseException:
                 await self._kill(child)
                 raise
@@ -80,7 +82,8 @@ class Children:
         except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError) as error:
             code = await child.wait()
             raise ChildDied(
-                f"the child process running {call.kind!r} ended with code {code} before it answered"
+                f"the child process running {call.attempt.kind!r} ended with code {code} "
+                "before it answered"
             ) from error
 
     async def _kill(self, child: asyncio.subprocess.Process) -> None:
@@ -96,16 +99,18 @@ class Children:
             await self._kill(child)
 
 
-def _call_of(fn: Callable[..., Any], kind: str, body: str) -> Call:
+def call_of(fn: Callable[..., Any], body: str, attempt: Attempt) -> Call:
+    """A job's function and stored arguments, as a child can find them."""
     path = ""
     if fn.__module__ == "__main__":
         path = getattr(sys.modules["__main__"], "__file__", None) or ""
         if not path:
             raise KindInvalid(
-                f"The process handler {kind!r} was defined interactively; no child can find it.",
+                f"The process handler {attempt.kind!r} was defined interactively; "
+                "no child can find it.",
                 "Put it into a module.",
             )
-    return Call(fn.__module__, path, fn.__qualname__, kind, body)
+    return Call(fn.__module__, path, fn.__qualname__, body, attempt)
 
 
 def _out(child: asyncio.subprocess.Process) -> asyncio.StreamReader:

@@ -6,12 +6,15 @@ work too and a crash leaves little behind.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dure.core.adaptive import Bounds
+from dure.core.adaptive import Bounds, claim_size
+from dure.core.backoff import NEVER
+from dure.core.decide import Cause, Transition, decide
 from dure.core.errors import StoreError
 from dure.core.fairness import Rotation, Turn
+from dure.core.state import Event
 from dure.core.stream import kind_of, lane_of
 from dure.engine.kind import ChunkKind, Kind
 from dure.engine.pacer import Pacer
@@ -19,14 +22,19 @@ from dure.engine.slots import Slots
 from dure.engine.tally import Spread, Tally
 from dure.engine.work import Work
 from dure.ports.clock import Clock
-from dure.ports.rows import Ask, Claim
-from dure.ports.store import Store
+from dure.ports.rows import Ask, Change, Claim
+from dure.ports.store import Standing, Store
+from dure.scripts import upkeep
 
 PREFETCH_SECONDS: Final = 0.05
-"""How much work, by the present rate, may wait in this node for a slot."""
+"""How much work may wait in this node for a slot, by how long attempts take. The rate that
+is reached would be the wrong measure: it is low exactly when too little is fetched ahead."""
+_RUN_SECONDS_MIN: Final = 1e-6
 _RETRY_SECONDS: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
-_TURNS_MAX: Final = 500
-"""Index probes in one claim."""
+_DOUBT_MAX: Final = 5000
+_STANDING_MAX: Final = 10_000
+"""Streams in one standing order."""
+_GIVE_BACK: Final = Cause(Event.GIVE_BACK)
 
 
 class Claimer:
@@ -43,6 +51,7 @@ class Claimer:
         tally: Tally,
         kind_by_id: Callable[[int], Kind[Any, Any] | ChunkKind[Any]],
         lane_name: Callable[[int], str],
+        holds: Callable[[], set[int]],
     ) -> None:
         self._store = store
         self._slots = slots
@@ -52,9 +61,14 @@ class Claimer:
         self._tally = tally
         self._kind_by_id = kind_by_id
         self._lane_name = lane_name
+        self._holds = holds
         self._wake = asyncio.Event()
         self.bounds = Bounds(50, 500)
+        self.size = 50
+        """Jobs to ask for at most, following how full and how dear the last claims were."""
         self.worker = 0
+        self.is_in_doubt = False
+        """A claim failed: it may have been carried out all the same."""
         self.is_stopping = False
         self.trouble: StoreError | None = None
 
@@ -69,11 +83,16 @@ class Claimer:
             self._wake.clear()
             turns = self._turns()
             if not turns:
+                self._stand()
                 await self._wake.wait()
                 continue
+            self._store.stand(None)
             try:
+                if self.is_in_doubt:
+                    await self._settle_doubt()
                 await self._claim(turns)
             except StoreError as error:
+                self.is_in_doubt = True
                 self.trouble = error
                 self._untake(turns)
                 await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
@@ -82,11 +101,50 @@ class Claimer:
                 self.trouble = None
                 tries = 0
 
+    def _stand(self) -> None:
+        """Leave an order with the store while there is nothing to do here."""
+        slots = self._slots
+        if slots.waiting or slots.running or not self.worker or len(self._rotation):
+            return
+        streams = self._pacer.ungated()
+        if streams and len(streams) <= _STANDING_MAX:
+            self._store.stand(Standing(self.worker, streams, slots.size, self._received))
+
+    def _received(self, claims: Sequence[Claim]) -> None:
+        """Claims that came of a standing order."""
+        if claims:
+            self._tally.claims += 1
+            self._tally.claimed += len(claims)
+            self._dispatch(self._by_stream(claims))
+        self.wake()
+
+    async def _settle_doubt(self) -> None:
+        """Give back what a claim took whose answer was lost: running here, known to nobody.
+
+        No other claim of this node is under way meanwhile, so what the store says is ours and
+        no part of the node holds can only be that.
+        """
+        found = await self._store.run(upkeep.orphans(self.worker, _DOUBT_MAX))
+        works = [*self._slots.running, *self._slots.waiting_work()]
+        held = {claim.id for work in works for claim in work.claims} | self._holds()
+        changes = [
+            Change(move, orphan.stream, batch=orphan.batch, key=orphan.key)
+            for orphan in found
+            if orphan.id not in held
+            and isinstance(move := decide(orphan, _GIVE_BACK, NEVER, 0.0, 0.0), Transition)
+        ]
+        if changes:
+            await self._store.apply(changes)
+        self.is_in_doubt = len(found) >= _DOUBT_MAX
+
     def _turns(self) -> list[Turn]:
         """The next claim, when there is enough room to make one worth while."""
         slots = self._slots
         free = slots.size - len(slots.running)
-        ahead = min(int(self._tally.rate * PREFETCH_SECONDS), 2 * self.bounds.high)
+        ahead = 0
+        if (run := self._tally.run_mean) is not None:
+            could = PREFETCH_SECONDS * slots.size / max(run, _RUN_SECONDS_MIN)
+            ahead = min(int(could), 2 * self.bounds.high)
         target = max(free, 0) + ahead
         room = target - slots.waiting
         if room <= 0 or (slots.waiting and room < min(self.bounds.low, target)):
@@ -94,7 +152,7 @@ class Claimer:
         if self._pacer.is_freed:
             self._pacer.is_freed = False
             self._rotation.release()
-        return self._rotation.turns(min(room, self.bounds.high), self._may)
+        return self._rotation.turns(min(room, self.size), self._may)
 
     def _may(self, stream: int, wanted: int) -> int:
         return self._pacer.admit(stream, wanted)
@@ -105,16 +163,19 @@ class Claimer:
 
     async def _claim(self, turns: list[Turn]) -> None:
         asks = [Ask(turn.stream.number, turn.quota, turn.stream.mark) for turn in turns]
+        started = self._clock.monotonic()
         claims = await self._store.claim(self.worker, asks)
+        self.size = claim_size(
+            self.bounds,
+            self.size,
+            took=self._clock.monotonic() - started,
+            got=len(claims),
+            asked=sum(ask.quota for ask in asks),
+            waiting=len(self._rotation) > 0,
+        )
         self._tally.claims += 1
         self._tally.claimed += len(claims)
-        found: dict[int, list[Claim]] = {}
-        for claim in claims:
-            stream = found.get(claim.stream)
-            if stream is None:
-                found[claim.stream] = [claim]
-            else:
-                stream.append(claim)
+        found = self._by_stream(claims)
         for turn in turns:
             mine = found.get(turn.stream.number, ())
             self._rotation.served(turn, len(mine), mine[-1].pos if mine else 0)
@@ -122,6 +183,17 @@ class Claimer:
                 self._pacer.untake(turn.stream.number, turn.quota - len(mine))
         if claims:
             self._dispatch(found)
+
+    @staticmethod
+    def _by_stream(claims: Sequence[Claim]) -> dict[int, list[Claim]]:
+        found: dict[int, list[Claim]] = {}
+        for claim in claims:
+            stream = found.get(claim.stream)
+            if stream is None:
+                found[claim.stream] = [claim]
+            else:
+                stream.append(claim)
+        return found
 
     def _dispatch(self, found: dict[int, list[Claim]]) -> None:
         now = self._pacer.store_now()

@@ -29,7 +29,8 @@ class Attempt:
         return f"dure-{self.job}"
 
 
-CURRENT: Final[ContextVar[Work]] = ContextVar("dure_work")
+CURRENT: Final[ContextVar[Work | Attempt]] = ContextVar("dure_work")
+"""The work itself where its node runs; in a child process what the node told about it."""
 
 
 def current() -> Attempt:
@@ -40,6 +41,11 @@ def current() -> Attempt:
         raise Refused(
             "There is no running job here.", "Call `dure.current()` inside a handler."
         ) from None
+    return work if isinstance(work, Attempt) else attempt_of(work)
+
+
+def attempt_of(work: Work) -> Attempt:
+    """What the handler of a work may know of it; of a chunk, its first job."""
     claim = work.claims[0]
     return Attempt(
         job=claim.id,

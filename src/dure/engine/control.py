@@ -3,11 +3,13 @@
 Nodes read one version number often and the rest only when it has grown.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dure.core.errors import SettingInvalid
 from dure.core.limit import Limit
-from dure.core.settings import defaults
+from dure.core.settings import Value, defaults, parse
 from dure.ports.store import Script, Store
 from dure.scripts import control, lanes, limits, pauses, settings
 from dure.scripts.lanes import Lane
@@ -55,4 +57,11 @@ def _all(
     paused = yield from pauses.active()
     limited = yield from limits.defined()
     overridden = yield from settings.overrides()
-    return changed, paused, limited, {k: o.value for k, o in overridden.items()}
+    return changed, paused, limited, dict(_readable(overridden))
+
+
+def _readable(overridden: Mapping[str, settings.Override]) -> Iterator[tuple[str, Value]]:
+    """The stored settings that this release can read; another one may have stored others."""
+    for key, override in overridden.items():
+        with contextlib.suppress(SettingInvalid):
+            yield key, parse(key, override.value)

@@ -4,13 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from dure.core.backoff import NEVER, RetryPolicy
+from dure.core.batch import Report
 from dure.core.duration import Span
-from dure.core.errors import KindInvalid
-from dure.core.job import LANE_DEFAULT
+from dure.core.errors import ConfigError, KindInvalid
+from dure.core.job import LANE_DEFAULT, Job
+from dure.core.limit import Limit, Window
 from dure.core.state import Priority
-from dure.engine.kind import ChunkKind, ErrorRule, Kind, Terms, mode_of, span
+from dure.core.timetable import Missed
+from dure.engine.closing import ANY
+from dure.engine.firing import Entry
+from dure.engine.kind import AnyKind, ChunkKind, ErrorRule, Kind, Terms, mode_of, span
 from dure.engine.names import check
-from dure.engine.node import RESOURCES, AnyKind
+from dure.engine.options import RESOURCES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,6 +29,9 @@ class Declarations:
 
     def __init__(self) -> None:
         self.kinds: dict[str, AnyKind] = {}
+        self.limits: dict[str, Limit] = {}
+        self.entries: dict[str, Entry] = {}
+        self.reports: dict[str, Kind[[Report], Any]] = {}
 
     @overload
     def kind(self, fn: Callable[P, R], /) -> Kind[P, R]: ...
@@ -70,6 +78,48 @@ class Declarations:
         def declare(handler: Callable[[list[T]], Any]) -> ChunkKind[T]:
             kind: ChunkKind[T] = ChunkKind(handler, terms_of(handler, {**terms, "chunk": size}))
             self._add(kind)
+            return kind
+
+        return declare
+
+    def limit(self, name: str, *windows: str, max_running: int | None = None) -> Limit:
+        """Declare a limit over several windows: `app.limit("gemini", "15/m", "1500/d")`.
+
+        It is stored when the app first opens; after that operators may change it.
+        """
+        try:
+            limit = Limit(name, tuple(Window.parse(w) for w in windows), max_running)
+        except ValueError as error:
+            raise ConfigError(f"The limit {name!r} cannot be declared so: {error}.") from error
+        self.limits[name] = limit
+        return limit
+
+    def schedule(
+        self,
+        name: str,
+        when: str,
+        job: Job,
+        *,
+        tz: str = "UTC",
+        missed: Missed | str = Missed.ONCE,
+    ) -> Entry:
+        """Declare a schedule: a cron line or `every 30s`, and the job to enqueue."""
+        try:
+            entry = Entry(check(name, "schedule"), when, tz, Missed(missed), job)
+            entry.timetable.describe()
+        except ValueError as error:
+            raise ConfigError(f"The schedule {name!r} cannot be declared so: {error}.") from error
+        self.entries[name] = entry
+        return entry
+
+    def report(self, batch: str = ANY) -> Callable[[Callable[[Report], R]], Kind[[Report], R]]:
+        """Declare the handler of a batch's report; `"*"` for batches without their own."""
+
+        def declare(handler: Callable[[Report], R]) -> Kind[[Report], R]:
+            name = f"report.{'any' if batch == ANY else batch}"
+            kind: Kind[[Report], R] = Kind(handler, terms_of(handler, {"name": name}))
+            self._add(kind)
+            self.reports[batch] = kind
             return kind
 
         return declare

@@ -31,7 +31,7 @@ class Enqueuer:
         self._store = store
         self._names = names
         self._clock = clock
-        self._pressure = pressure
+        self.pressure = pressure
         self._kinds: set[str] | None = None
         self._waiting: list[tuple[NewJob, asyncio.Future[Receipt]]] = []
         self._flusher: asyncio.Task[None] | None = None
@@ -46,8 +46,8 @@ class Enqueuer:
         row = self._row_now(job)
         if row is None:
             (row,) = await self.rows([job])
-        if self._pressure.is_needed:
-            await self._pressure.admit([row])
+        if self.pressure.is_needed:
+            await self.pressure.admit([row])
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, future))
         if self._flusher is None:
@@ -59,8 +59,8 @@ class Enqueuer:
         receipts: list[Receipt] = []
         for start in range(0, len(jobs), GROUP_MAX):
             rows = await self.rows(jobs[start : start + GROUP_MAX])
-            if self._pressure.is_needed:
-                await self._pressure.admit(rows)
+            if self.pressure.is_needed:
+                await self.pressure.admit(rows)
             receipts.extend(await self._store.enqueue(rows))
         return receipts
 

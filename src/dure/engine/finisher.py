@@ -6,20 +6,20 @@ what it has applied, so nothing is applied twice.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from dure.core.decide import Cause, Transition, decide
+from dure.core.decide import SUCCEEDED, Cause, Transition, decide
 from dure.core.errors import DureError, StoreError
-from dure.core.outcome import Done, Fail, Outcome, Retry, Skip, Stale
+from dure.core.outcome import DONE, Done, Fail, Outcome, Retry, Skip, Stale
 from dure.core.state import Event, State
 from dure.core.stream import with_priority
 from dure.engine.disposition import cause_of, describe
 from dure.engine.enqueue import Enqueuer
 from dure.engine.store_clock import StoreClock
-from dure.engine.tally import Spread, Tally
+from dure.engine.tally import Tally
 from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock, Dice
 from dure.ports.rows import Applied, Change, Claim, Effects
@@ -41,8 +41,8 @@ class Ended(NamedTuple):
     cause: Cause
 
 
-Settled = Callable[[Ended, Change | None], None]
-"""Called for each attempt after its group was committed; None when it was fenced off."""
+Settled = Callable[[Sequence[tuple[Ended, Change | None]]], None]
+"""Called with attempts after their group was committed; None for those that wrote nothing."""
 
 
 class Finisher:
@@ -67,6 +67,7 @@ class Finisher:
         self._tally = tally
         self._on_settled = on_settled
         self._pending: list[Ended] = []
+        self._committing: list[Ended] = []
         self._flusher: asyncio.Task[None] | None = None
         self._encode = msgspec.json.Encoder().encode
         self.is_trusted: Callable[[], bool] = lambda: True
@@ -83,25 +84,26 @@ class Finisher:
         """Take what a slot has to say about a work."""
         now = self._clock.monotonic()
         if answer is Stop.TAKEN:
-            for claim in work.claims:
-                self._on_settled(Ended(claim, work, None, _GIVEN_BACK), None)
+            self._on_settled(
+                [(Ended(claim, work, None, _GIVEN_BACK), None) for claim in work.claims]
+            )
             return
         if isinstance(answer, Stop):
             outcome, cause = None, _STOPS[answer]
             self._pending.extend(Ended(claim, work, outcome, cause) for claim in work.claims)
         else:
-            self._pending.extend(
-                Ended(claim, work, outcome, cause_of(outcome))
-                for claim, outcome in zip(work.claims, answer, strict=True)
-            )
+            for claim, outcome in zip(work.claims, answer, strict=True):
+                cause = SUCCEEDED if outcome is DONE else cause_of(outcome)
+                self._pending.append(Ended(claim, work, outcome, cause))
         if work.started:
-            runs = self._tally.runs.get(work.kind.name)
-            if runs is None:
-                runs = self._tally.runs[work.kind.name] = Spread()
-            runs.add(now - work.started, len(work.claims))
+            self._tally.ran(work.kind.name, now - work.started, len(work.claims))
         self._tally.finished(len(work.claims), now)
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
+
+    def holds(self) -> set[int]:
+        """Jobs whose end is known here but not committed yet."""
+        return {ended.claim.id for ended in (*self._pending, *self._committing)}
 
     async def drained(self) -> None:
         """Return when everything that ended has been committed or given up."""
@@ -112,8 +114,11 @@ class Finisher:
         try:
             while self._pending:
                 group, self._pending = self._pending[:GROUP_MAX], self._pending[GROUP_MAX:]
+                self._committing = group
                 await self._commit(group)
+                self._committing = []
         finally:
+            self._committing = []
             self._flusher = None
 
     async def _commit(self, group: list[Ended]) -> None:
@@ -122,13 +127,14 @@ class Finisher:
             pairs = await self._changes(group)
             applied = await self._apply([change for _, change in pairs])
             if applied is None:
+                self._on_settled([(ended, None) for ended in group])
                 return
             self._tally.flushes += 1
             if not (applied.refused or applied.stale or applied.broken):
-                for ended, change in pairs:
-                    self._on_settled(ended, change)
+                self._on_settled(pairs)
                 return
             group = []
+            settled: list[tuple[Ended, Change | None]] = []
             for ended, change in pairs:
                 job = ended.claim.id
                 if job in applied.stale:
@@ -138,9 +144,10 @@ class Finisher:
                     group.append(ended._replace(outcome=broken, cause=cause_of(broken)))
                 elif job in applied.refused:
                     self._tally.refused += 1
-                    self._on_settled(ended, None)
+                    settled.append((ended, None))
                 else:
-                    self._on_settled(ended, change)
+                    settled.append((ended, change))
+            self._on_settled(settled)
 
     async def _apply(self, changes: list[Change]) -> Applied | None:
         """Apply, and keep trying while the store is away and our lease holds."""

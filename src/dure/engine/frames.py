@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from dataclasses import replace
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from dure.core.errors import StoreError
 from dure.core.job import Job, Options
 from dure.core.outcome import Done, Fail, Guard, Outcome, Retry, Skip, Stale, Suspend, Wait, Write
+from dure.engine.context import Attempt
 
 FRAME_BYTES_MAX: Final = 256 << 20
 _LENGTH: Final = struct.Struct(">I")
@@ -28,8 +30,9 @@ class Call(msgspec.Struct):
     path: str
     """Where the module is when it was run as a script and has no name to import."""
     qualname: str
-    kind: str
     body: str
+    attempt: Attempt
+    """What `dure.current()` answers there."""
 
 
 class Answer(msgspec.Struct):
@@ -53,14 +56,16 @@ class Answer(msgspec.Struct):
 
 
 def _job(fields: dict[str, Any]) -> Job:
-    how = {k: v for k, v in fields["how"].items() if k != "is_plain"}
-    return Job(fields["kind"], fields["body"], msgspec.convert(how, Options))
+    return Job(fields["kind"], fields["body"], Options.from_dict(fields["how"]))
 
 
 def answer_of(outcome: Outcome) -> Answer:
-    """An outcome as something that can be sent."""
-    fields = msgspec.to_builtins(outcome)
-    return Answer(type(outcome).__name__, fields)
+    """An outcome as something that can be sent. Raises TypeError for what JSON cannot hold."""
+    if not isinstance(outcome, Done):
+        return Answer(type(outcome).__name__, msgspec.to_builtins(outcome))
+    then = [{"kind": j.kind, "body": j.body, "how": j.how.to_dict()} for j in outcome.then]
+    plain = replace(outcome, then=())
+    return Answer("Done", {**msgspec.to_builtins(plain), "then": then})
 
 
 def pack(message: msgspec.Struct) -> bytes:

@@ -169,7 +169,8 @@ class Switch:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.is_closed = True
+        self.is_closed = False
+        """Not before the store has been asked."""
         self.permits = 0
         self.probing = 0
         self.retry_at = 0.0

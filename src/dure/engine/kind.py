@@ -6,7 +6,7 @@ stays reachable as `kind.fn`, for tests and for direct calls.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
@@ -130,7 +130,7 @@ class ChunkKind(Generic[T]):
         return f"<chunk kind {self.name}>"
 
 
-ChunkHandler = Callable[[list[T]], Awaitable[Sequence[object] | None] | Sequence[object] | None]
+AnyKind = Kind[Any, Any] | ChunkKind[Any]
 
 
 def mode_of(fn: Callable[..., Any], asked: str | None) -> str:

@@ -8,14 +8,15 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from dure.core.adaptive import Bounds
 from dure.core.errors import KindUnknown, StoreError
 from dure.core.fairness import Rotation
 from dure.core.stream import lane_of
+from dure.engine.adapt import Adaptation
 from dure.engine.aftermath import Aftermath
 from dure.engine.children import Children
 from dure.engine.claimer import Claimer
@@ -23,11 +24,13 @@ from dure.engine.control import Control
 from dure.engine.enqueue import Enqueuer
 from dure.engine.finisher import Ended, Finisher
 from dure.engine.heartbeat import Heartbeat
-from dure.engine.kind import ChunkKind, Kind, Terms
+from dure.engine.kind import AnyKind, Terms
+from dure.engine.leaving import hand_over
 from dure.engine.names import Names
+from dure.engine.options import RESOURCES, VERSION, Departure, NodeOptions
 from dure.engine.pacer import Pacer
 from dure.engine.scanner import Scanner
-from dure.engine.service import Service
+from dure.engine.service import Service, Tick
 from dure.engine.slots import Slots
 from dure.engine.store_clock import StoreClock
 from dure.engine.supply import Supply
@@ -38,50 +41,10 @@ from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock, Dice, SystemClock, SystemDice
 from dure.ports.rows import Change
 from dure.ports.store import Hint, Store
-from dure.scripts import jobs, workers
+from dure.scripts import jobs, queues, workers
 
-AnyKind = Kind[Any, Any] | ChunkKind[Any]
-
-VERSION: Final = "0.1.0"
-RESOURCES: Final[Mapping[str, int]] = {
-    "http": 100,
-    "cpu": os.cpu_count() or 1,
-    "memory": 4,
-    "db": 8,
-}
 _OWNED_SECONDS: Final = 1.0
 _CONTROL_SECONDS: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOptions:
-    """What one node is given; what is None comes from the run-time settings."""
-
-    name: str = ""
-    slots: int | None = None
-    lease: float | None = None
-    beat: float | None = None
-    grace: float | None = None
-    claim_max: int | None = None
-    kinds: tuple[str, ...] = ()
-    """Serve only these kinds; empty for all that are declared."""
-    resources: Mapping[str, int] = field(default_factory=dict)
-    recover_after: float | None = None
-    """Seconds after which a disabled lane is tried again; None: only a reset enables it."""
-    threaded: bool = True
-    """Beat from a thread. A simulation beats from its own loop instead."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
-    """What a node did when it was told to stop."""
-
-    finished: int
-    """Attempts that ended by themselves during the shutdown."""
-    given_back: int
-    interrupted: int
-    is_clean: bool
-    """False when the store could not be told; the sweeper of another node does the rest."""
 
 
 class Node:
@@ -97,10 +60,13 @@ class Node:
         options: NodeOptions,
         clock: Clock | None = None,
         dice: Dice | None = None,
+        duties: Mapping[str, Tick] | None = None,
     ) -> None:
         self._store = store
         self._names = names
+        self._enqueuer = enqueuer
         self._options = options
+        self._duties = dict(duties or {})
         self._clock = clock or SystemClock()
         self._dice = dice or SystemDice()
         served = options.kinds or tuple(kinds)
@@ -153,6 +119,7 @@ class Node:
             terms_of=self._terms_of,
             note=self.note,
         )
+        self.adaptation = Adaptation(lambda: self.slots, self.tally, self._clock)
         self.scanner = Scanner(store, self.rotation, self.control, self._clock)
         self.worker = 0
         self.services: dict[str, Service] = {}
@@ -161,7 +128,10 @@ class Node:
         self._claimer: Claimer | None = None
         self._heartbeat: Heartbeat | None = None
         self._registering: asyncio.Task[None] | None = None
+        self._claiming: asyncio.Task[None] | None = None
         self.is_stopping = False
+        self.hurry = asyncio.Event()
+        """Set to end the grace of a shutdown early."""
 
     @property
     def slots(self) -> Slots:
@@ -208,10 +178,11 @@ class Node:
             tally=self.tally,
             kind_by_id=self._kinds_by_id.__getitem__,
             lane_name=self._names.lane,
+            holds=self.finisher.holds,
         )
         self._resize()
         await self._register()
-        self._spawn(self._claimer.run(), "claimer")
+        self._claiming = self._spawn(self._claimer.run(), "claimer")
         self._spawn(self.pacer.run(), "pacer")
         self._spawn(self._listen(), "ear")
         self._serve("scan", self._scan)
@@ -221,11 +192,15 @@ class Node:
         self._serve("sweep", self.upkeep.sweep)
         self._serve("prune", self.upkeep.prune)
         self._serve("aftermath", self.aftermath.tell)
+        self._serve("adapt", self.adaptation.tick)
+        for name, tick in self._duties.items():
+            self._serve(name, tick)
 
-    def _spawn(self, work: Any, name: str) -> None:
+    def _spawn(self, work: Any, name: str) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work, name=f"dure-{name}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         """A duty that breaks is a bug; it must not be silent."""
@@ -271,6 +246,7 @@ class Node:
 
     def _lost(self) -> None:
         """The store declared us dead: drop everything, and come back as a new worker."""
+        self._store.stand(None)
         for work in [*self.slots.take_back(), *self.slots.running]:
             work.interrupt(Stop.TAKEN)
             if not work.started:
@@ -307,12 +283,14 @@ class Node:
             self.rotation.note(stream)
         self.wake()
 
-    def _settled(self, ended: Ended, change: Change | None) -> None:
-        self.pacer.settle(ended.claim.stream)
-        if change is not None:
-            event = change.transition.event
-            self.tally.events[ended.work.kind.name, event.value] += 1
-            self.aftermath.note(ended, change)
+    def _settled(self, group: Sequence[tuple[Ended, Change | None]]) -> None:
+        """A group of attempts is over: room comes back, and others learn from how it went."""
+        events, settle, note = self.tally.events, self.pacer.settle, self.aftermath.note
+        for ended, change in group:
+            settle(ended.work.gates)
+            if change is not None:
+                events[ended.work.kind.name, change.transition.event] += 1
+                note(ended, change)
         self.wake()
 
     async def _listen(self) -> None:
@@ -321,7 +299,8 @@ class Node:
             async for hint in hints:
                 match hint:
                     case Hint("streams", streams):
-                        await self._names.recall(s for s in streams if not self._knows(s))
+                        with contextlib.suppress(StoreError):  # the next scan names them
+                            await self._names.recall(s for s in streams if not self._knows(s))
                         self.note(streams)
                     case Hint("control"):
                         self._nudge_control()
@@ -349,6 +328,7 @@ class Node:
 
     async def _watch_control(self) -> float:
         if await self.control.refresh():
+            await self.supply.look(self.pacer.switches.values())
             self._resize()
             self.pacer.rebuild()
             self._interrupt_paused()
@@ -362,7 +342,9 @@ class Node:
         high = self._options.claim_max or high
         self.claimer.bounds = Bounds(min(low, high), high)
         size = int(self.setting("worker.slots", self._options.slots))
-        if size != self.slots.size:
+        if self._options.slots_min is not None:
+            self.adaptation.bounds = Bounds(min(self._options.slots_min, size), size)
+        elif size != self.slots.size:
             self.slots.resize(size)
 
     def _interrupt_paused(self) -> None:
@@ -386,42 +368,48 @@ class Node:
                     work.interrupt(Stop.TAKEN)
         return _OWNED_SECONDS
 
+    def bounded_queues(self) -> list[tuple[str, int, int]]:
+        """Queues with a bound that this process has put work into: name, depth, bound."""
+        pressure = self._enqueuer.pressure
+        return [
+            (f"{self._names.lane(lane)}/{self._names.kind(kind)}", known.depth, bound)
+            for (lane, kind), known in pressure.queues.items()
+            if (bound := pressure.bound_of(kind)) is not None
+        ]
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing is running, waiting for a slot or being committed here."""
         return not (self.slots.running or self.slots.waiting or self.finisher.pending)
 
+    async def is_out_of_work(self) -> bool:
+        """Whether nothing is left in the store that could run now."""
+        if await self._store.read(queues.is_anything_running()) or await self._store.heads(0):
+            return False
+        return self.is_idle
+
     async def stop(self, grace: float | None = None) -> Departure:
         """Take nothing new; let running attempts end within `grace`; give the rest back."""
         self.is_stopping = True
         self.claimer.is_stopping = True
+        self._store.stand(None)
         self.wake()
-        grace = self.setting("worker.grace", grace if grace is not None else self._options.grace)
-        waiting = self.slots.take_back()
-        for work in waiting:
-            work.is_done = True
-            self.finisher.add(work, Stop.SHUTDOWN)
-        running = len(self.slots.running)
-        deadline = self._clock.monotonic() + grace
-        while self.slots.running and self._clock.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        interrupted = list(self.slots.running)
-        for work in interrupted:
-            work.interrupt(Stop.SHUTDOWN)
-        while self.slots.running:
-            await asyncio.sleep(0.01)
-        is_clean = await self._leave()
-        given = sum(len(work.claims) for work in waiting)
-        return Departure(
-            finished=running - len(interrupted),
-            given_back=given + sum(len(work.claims) for work in interrupted),
-            interrupted=len(interrupted),
-            is_clean=is_clean and self.heartbeat.is_trusted,
+        if grace is None:
+            grace = self.setting("worker.grace", self._options.grace)
+        assert self._claiming is not None, "the node has been started"
+        departure = await hand_over(
+            self.slots,
+            self.finisher,
+            self._clock,
+            grace=grace,
+            hurry=self.hurry,
+            claiming=self._claiming,
         )
+        return replace(departure, is_clean=await self._leave())
 
     async def _leave(self) -> bool:
         """Commit what ended, return what is lent, and end the lease."""
-        is_clean = True
+        is_clean = False
         try:
             async with asyncio.timeout(self.heartbeat.lease):
                 await self.finisher.drained()
@@ -429,9 +417,11 @@ class Node:
                 await self.supply.give_all_back(
                     self.pacer.caps.values(), self.pacer.permits.values()
                 )
+                is_trusted = self.heartbeat.is_trusted  # a beat after the end says "lost"
                 await self._store.run(workers.retire(self.worker))
+                is_clean = is_trusted
         except (StoreError, TimeoutError):
-            is_clean = False
+            pass
         await self.heartbeat.stop()
         for task in list(self._tasks):
             task.cancel()

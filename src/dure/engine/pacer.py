@@ -80,18 +80,25 @@ class Pacer:
                 gate.take(room)
         return max(room, 0)
 
-    def untake(self, stream: int, count: int) -> None:
+    @staticmethod
+    def untake(gates: tuple[Gate, ...], count: int) -> None:
         """Fewer jobs were found than admitted."""
-        for gate in self._gates.get(stream, ()):
+        for gate in gates:
             gate.untake(count)
 
-    def settle(self, stream: int, count: int = 1) -> None:
-        """Attempts of a stream have ended."""
-        gates = self._gates.get(stream)
+    def settle(self, gates: tuple[Gate, ...]) -> None:
+        """An attempt has ended that was admitted through these gates.
+
+        The stream may have others by now: a pause, for one, has none that could hear of it.
+        """
         if gates:
             for gate in gates:
-                gate.settle(count)
+                gate.settle(1)
             self.is_freed = True
+
+    def ungated(self) -> frozenset[int]:
+        """Streams that nothing holds back, as far as known."""
+        return frozenset(stream for stream, gates in self._gates.items() if not gates)
 
     def lease_of(self, stream: int) -> Lease | None:
         """The permits that a stream's latest claims run on."""
@@ -107,8 +114,8 @@ class Pacer:
                 return gate
         return None
 
-    def gates_of(self, stream: int) -> Iterable[Gate]:
-        """The gates of a stream, for reports."""
+    def gates_of(self, stream: int) -> tuple[Gate, ...]:
+        """The gates of a stream at present."""
         return self._gates.get(stream, ())
 
     def rebuild(self) -> None:
@@ -191,16 +198,27 @@ class Pacer:
     async def _tend(self) -> None:
         now = self._clock.monotonic()
         came = False
+        if not self._rotation.is_held_back:
+            self._thirsty.clear()
         for key, gate in list(self._thirsty.items()):
-            retry_at = getattr(gate, "retry_at", 0.0)
-            if retry_at > now:
-                asyncio.get_running_loop().call_later(retry_at - now, self._thirst.set)
+            if self._is_too_early(gate, now):
                 continue
-            del self._thirsty[key]
             wanted = max(self._wanted.pop(key, _WANT_MIN), _WANT_MIN)
-            came = await self._supply.fetch(gate, min(wanted, ROOM_MAX)) or came
-        came = await self._supply.tend(self.caps.values(), self.permits.values()) or came
-        came = await self._supply.report(self.switches.values()) or came
+            if await self._supply.fetch(gate, min(wanted, ROOM_MAX)):
+                came = True
+                del self._thirsty[key]
+            else:
+                self._wanted[key] = wanted
+                self._is_too_early(gate, self._clock.monotonic())
+        came = await self._supply.tend(list(self.caps.values()), list(self.permits.values())) or came
+        came = await self._supply.report(list(self.switches.values())) or came
         if came:
             self._rotation.release()
             self._wake()
+
+    def _is_too_early(self, gate: Gate, now: float) -> bool:
+        """Whether asking again is pointless yet; if so, remember to do it in time."""
+        wait: float = getattr(gate, "retry_at", 0.0) - now
+        if wait > 0:
+            asyncio.get_running_loop().call_later(wait, self._thirst.set)
+        return wait > 0

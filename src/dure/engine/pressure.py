@@ -53,6 +53,10 @@ class Pressure:
         else:
             self._bounds[kind] = waiting_max
 
+    def bound_of(self, kind: int) -> int | None:
+        """How many jobs of a kind may wait in one lane."""
+        return self._bounds.get(kind)
+
     async def admit(self, rows: Sequence[NewJob]) -> None:
         """Return when there is room for all rows. Raises QueueFull when told to refuse."""
         wanted: dict[tuple[int, int], int] = {}

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from dure.core.errors import KindInvalid
 from dure.core.outcome import Fail, Outcome
-from dure.engine.children import Children
-from dure.engine.context import CURRENT
+from dure.engine.children import Children, call_of
+from dure.engine.context import CURRENT, attempt_of
 from dure.engine.deadlines import Deadlines
 from dure.engine.disposition import outcome_of, outcome_of_error
 from dure.engine.kind import Kind
@@ -58,6 +58,8 @@ class Slots:
         self._tasks: set[asyncio.Task[None]] = set()
         self._surplus = 0
         self.size = 0
+        self.is_leaving = False
+        """Start nothing more; what waits here is to be given back."""
         self.busy = 0
         self.running: set[Work] = set()
         self._context = copy_context()
@@ -67,6 +69,11 @@ class Slots:
     def waiting(self) -> int:
         """Work that has no slot yet."""
         return len(self._queue)
+
+    @property
+    def abandoned_threads(self) -> int:
+        """Threads whose attempt was stopped and which still run."""
+        return self._threads.abandoned
 
     def resize(self, size: int) -> None:
         """Change how many handlers run at once; running ones are left alone."""
@@ -110,7 +117,7 @@ class Slots:
         task = asyncio.current_task()
         assert task is not None
         while True:
-            while not queue:
+            while not queue or self.is_leaving:
                 if self._surplus > 0:
                     self._surplus -= 1
                     return
@@ -142,8 +149,8 @@ class Slots:
         work.task = task
         work.stopper = self._interrupter
         self.running.add(work)
-        if (timeout := work.kind.terms.timeout) is not None:
-            self._deadlines.watch(work, timeout)
+        if work.kind.terms.mode != "process":
+            self._watch(work)
         answer: list[Outcome] | Stop
         try:
             answer = await self._call(work)
@@ -170,6 +177,12 @@ class Slots:
         work.is_done = True
         self._finish(work, answer)
         return True
+
+    def _watch(self, work: Work) -> None:
+        """Let the attempt's time run. A process handler's begins when its child is ready."""
+        work.started = self._clock.monotonic()
+        if (timeout := work.kind.terms.timeout) is not None:
+            self._deadlines.watch(work, timeout)
 
     def _interrupt(self, work: Work) -> None:
         """Cancel a running attempt; if it does not end in time its slot is replaced."""
@@ -206,7 +219,8 @@ class Slots:
             case "thread":
                 answer = await self._threads.run(kind.fn, args, kwargs, context)
             case _:
-                answer = await self._children.run(kind.fn, kind.name, claim.body)
+                call = call_of(kind.fn, claim.body, attempt_of(work))
+                answer = await self._children.run(call, ready=lambda: self._watch(work))
         return [outcome_of(answer)]
 
     async def _call_chunk(self, work: Work, context: Context) -> list[Outcome]:

@@ -9,13 +9,14 @@ from dure.core.breaker import Condition, Phase
 from dure.engine.gates import Cap, Gate, Lease, Permits, Switch
 from dure.engine.store_clock import StoreClock
 from dure.ports.clock import Clock
-from dure.ports.store import Script, Store
-from dure.scripts import breakers, limits, slots
+from dure.ports.store import Hint, Script, Store
+from dure.scripts import breakers, control, limits, slots
 
 T = TypeVar("T")
 
 _CAP_RETRY_SECONDS: Final = 0.25
 _CAP_IDLE_SECONDS: Final = 1.0
+_RETRY_MIN_SECONDS: Final = 0.005
 _RETRY_MAX_SECONDS: Final = 5.0
 _LEASE_SECONDS_MAX: Final = 1.0
 _REPORT_AT: Final = 20
@@ -72,8 +73,8 @@ class Supply:
                 wait, gate.binding = answer.retry_at, f"{name} ({answer.binding})"
         gate.free_at = wait if granted < wanted else None
         if wait is not None and granted < wanted:
-            ahead = min(max(wait - self._now(), 0.001), _RETRY_MAX_SECONDS)
-            gate.retry_at = asked + ahead
+            ahead = min(max(wait - self._now(), _RETRY_MIN_SECONDS), _RETRY_MAX_SECONDS)
+            gate.retry_at = self._clock.monotonic() + ahead
         if granted:
             until = asked + await self._hold(gate)
             gate.leases.append(Lease(booked, granted, granted, until))
@@ -103,8 +104,17 @@ class Supply:
         condition = states.get(gate.name)
         gate.is_closed = condition is None or condition.phase is Phase.CLOSED
         gate.open_until = None if condition is None else condition.until
-        if gate.is_closed:
+        if condition is None or condition.phase is not Phase.HALF_OPEN:
             gate.permits = gate.probing = 0
+
+    async def look(self, switches: Iterable[Switch]) -> None:
+        """See how breakers stand; operators and other nodes may have turned them."""
+        gates = list(switches)
+        if gates:
+            names = [gate.name for gate in gates]
+            states = await self._store.read(breakers.states(names, now=self._now()))
+            for gate in gates:
+                self._see(gate, states)
 
     async def tend(self, caps: Iterable[Cap], permits: Iterable[Permits]) -> bool:
         """Give back slots that lie idle and permits that were held too long."""
@@ -152,9 +162,11 @@ class Supply:
         if not outcomes:
             return False
         was_open = [gate for gate in told if not gate.is_closed]
-        states = await self._store.run(breakers.record(outcomes, self._now()))
+        states, is_turned = await self._store.run(_recorded(outcomes, self._now()))
         for gate in told:
             self._see(gate, states)
+        if is_turned:
+            await self._store.hint(Hint("control"))
         return any(gate.is_closed for gate in was_open)
 
     async def give_all_back(self, caps: Iterable[Cap], permits: Iterable[Permits]) -> None:
@@ -172,3 +184,14 @@ class Supply:
     async def _run(self, script: Script[T]) -> T:
         async with asyncio.timeout(5.0):
             return await self._store.run(script)
+
+
+def _recorded(
+    outcomes: Mapping[str, tuple[int, int]], now: float
+) -> Script[tuple[dict[str, Condition], bool]]:
+    """Report outcomes, tell other nodes when that turned a breaker, and see how all stand."""
+    turned = yield from breakers.record(outcomes, now)
+    states = yield from breakers.states(outcomes, now=now)
+    if turned:
+        yield from control.bump()
+    return states, bool(turned)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from dure.engine.gates import Lease
+from dure.engine.gates import Gate, Lease
 from dure.engine.kind import ChunkKind, Kind
 from dure.ports.rows import Claim
 
@@ -27,6 +27,7 @@ class Work:
     __slots__ = (
         "claims",
         "deadline",
+        "gates",
         "grace",
         "is_done",
         "kind",
@@ -54,6 +55,8 @@ class Work:
         """The slot it runs in."""
         self.grace: asyncio.TimerHandle | None = None
         """Set while an interrupted handler may still end by itself."""
+        self.gates: tuple[Gate, ...] = ()
+        """What it was admitted through, and what hears of its end."""
         self.lease: Lease | None = None
         """The permits it runs on, to settle what it really used."""
         self.is_done = False

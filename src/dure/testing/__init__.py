@@ -1,1 +1,14 @@
-"""What a test or a benchmark needs to run Dure against the real thing."""
+"""What a test needs: an app in virtual time with faults on demand, and real stores to run against.
+
+    @dure.testing.in_virtual_time
+    async def test_a_failed_page_is_fetched_again() -> None:
+        async with dure.testing.running(app) as t:
+            receipt = await t.enqueue(fetch("https://example.org"))
+            await t.advance("1h")
+            assert (await t.job(receipt.id)).state is dure.State.SUCCESS
+"""
+
+from dure.testing.app import Rig, in_virtual_time, running
+from dure.testing.faults import FaultyStore
+
+__all__ = ["FaultyStore", "Rig", "in_virtual_time", "running"]
