@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Write,
     )
     from dure.core.state import Event, Priority, State
-    from dure.engine.context import Attempt, current
+    from dure.engine.attempts.context import Attempt, current
     from dure.engine.kind import PER_LANE, ChunkKind, Kind
     from dure.engine.node import Node
     from dure.engine.options import Departure, NodeOptions
@@ -58,7 +58,7 @@ else:
             "Write",
         ),
         "dure.core.state": ("Event", "Priority", "State"),
-        "dure.engine.context": ("Attempt", "current"),
+        "dure.engine.attempts.context": ("Attempt", "current"),
         "dure.engine.kind": ("PER_LANE", "ChunkKind", "Kind"),
         "dure.engine.node": ("Node",),
         "dure.engine.options": ("Departure", "NodeOptions"),

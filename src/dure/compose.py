@@ -10,21 +10,23 @@ from typing import Any, Self
 from dure.core.batch import Overlap
 from dure.core.errors import ConfigError, UrlInvalid
 from dure.core.job import Job
-from dure.engine.batching import BatchRun
-from dure.engine.bridge import Bridge
-from dure.engine.closing import Closing
 from dure.engine.declare import Declarations
-from dure.engine.enqueue import Enqueuer
-from dure.engine.firing import Firing
+from dure.engine.desk.commands import Commands
+from dure.engine.desk.insights import Insights
+from dure.engine.duties.closing import Closing
+from dure.engine.duties.firing import Firing
+from dure.engine.intake.batching import BatchRun
+from dure.engine.intake.bridge import Bridge
+from dure.engine.intake.enqueue import Enqueuer
+from dure.engine.intake.pressure import Pressure
+from dure.engine.intake.within import enqueue_within
 from dure.engine.names import Names
 from dure.engine.node import Node
 from dure.engine.options import Departure, NodeOptions
-from dure.engine.pressure import Pressure
 from dure.engine.signals import depart_on_signal
 from dure.engine.store_clock import StoreClock
-from dure.engine.within import enqueue_within
 from dure.ports.clock import Clock, SystemClock
-from dure.ports.rows import Receipt
+from dure.ports.rows import NewJob, Receipt
 from dure.ports.store import Store
 from dure.scripts import epochs, limits
 
@@ -142,11 +144,14 @@ class App(Declarations):
         They exist when the caller commits. On SQLite a sqlite3 connection to the same file,
         on PostgreSQL an asyncpg or psycopg connection to the same database.
         """
+        return await enqueue_within(self.store, connection, await self.rows_of(jobs, **options))
+
+    async def rows_of(self, jobs: Job | Sequence[Job], **options: Any) -> list[NewJob]:
+        """Jobs as rows, with their names resolved: what `enqueue_within` inserts."""
         wanted = [jobs] if isinstance(jobs, Job) else list(jobs)
         if options:
             wanted = [job.options(**options) for job in wanted]
-        rows = await self._enqueuer.rows(wanted)
-        return await enqueue_within(self.store, connection, rows)
+        return await self._enqueuer.rows(wanted)
 
     def batch(self, name: str, *, overlap: Overlap | str = Overlap.WAIT) -> BatchRun:
         """A batch to open with `async with`; one at a time of each name unless allowed."""
@@ -161,6 +166,16 @@ class App(Declarations):
     async def raise_epoch(self, subject: str, to: int | None = None) -> int:
         """The subject has changed: results of jobs made for an older epoch become STALE."""
         return await self.store.run(epochs.raise_to(subject, to))
+
+    @property
+    def insights(self) -> Insights:
+        """What an operator may ask: jobs, lanes, limits, batches, and why a job waits."""
+        return Insights(self.store, self.kinds)
+
+    @property
+    def commands(self) -> Commands:
+        """What an operator may do: retry, cancel, suspend, resume, pause, configure; audited."""
+        return Commands(self.store, self.kinds)
 
     def node(self, options: NodeOptions | None = None, **given: Any) -> Node:
         """A worker of this app; start it, and stop it when done."""

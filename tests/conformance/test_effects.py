@@ -10,6 +10,7 @@ from dure.core.outcome import Guard, Write
 from dure.core.state import Event, State
 from dure.core.stream import pack
 from dure.ports.rows import Applied, Effects, NewJob
+from dure.scripts import epochs
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Yard
@@ -163,6 +164,26 @@ async def test_the_writes_of_a_job_run_in_the_order_given(yard: Yard) -> None:
         assert (11, 1, 11) == (notes[f"{job}"], notes[f"{job} before"], notes[f"{job} after"])
 
 
+async def test_jobs_that_write_differently_keep_their_order_too(yard: Yard) -> None:
+    """X3: though equal statements of several jobs may go together."""
+    await yard.put(2)
+    first, second = await yard.take()
+    other = Write(
+        "insert into note (value, name) values (:value, :name)", {"name": "b", "value": 1}
+    )
+    changes = [
+        yard.change(job, Event.SUCCEED, effects=Effects([write, Write(RAISE, values)]))
+        for job, write, values in (
+            (first, add("a"), {"name": "a", "step": 10}),
+            (second, other, {"name": "b", "step": 10}),
+        )
+    ]
+
+    await yard.store.apply(changes)
+
+    assert {"a": 11, "b": 11} == await yard.notes()
+
+
 async def test_a_guard_that_no_longer_holds_makes_the_job_stale(yard: Yard) -> None:
     """X3: nothing of it is applied; what follows is decided by the engine."""
     await yard.ask("insert into note (name, value) values ('version', 2)")
@@ -225,7 +246,7 @@ async def test_a_lost_answer_is_no_reason_to_call_a_guarded_job_stale(yard: Yard
     )
     change = yard.change(claim, Event.SUCCEED, effects=effects)
     await yard.store.apply([change])
-    await yard.ask("insert into dure_epoch (subject, epoch) values ('s', 9)")
+    await yard.store.run(epochs.raise_to("s", 9))
 
     applied = await yard.store.apply([change])
 

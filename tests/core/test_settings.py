@@ -23,14 +23,12 @@ def test_every_setting_with_its_default_and_bounds() -> None:
         "worker.beat": ("5s", "0.1s..20m"),
         "worker.grace": ("30s", "0s..1h"),
         "history.keep": ("14d", "1h..3650d"),
-        "attempts.keep": ("7d", "1h..3650d"),
         "lane.cap_default": ("0", "0..100000 jobs"),
         "lane.failures_max_default": ("0", "0..10000 failures"),
         "queue.length_max": ("0", "0..1000000000 jobs"),
         "scan.interval": ("1s", "0.05s..1m"),
         "sweep.interval": ("5s", "0.1s..10m"),
         "promote.interval": ("1s", "0.05s..10m"),
-        "retry.max_attempts_default": ("5", "1..1000 attempts"),
         "log.level": ("info", "debug, info, warning, error"),
     }
 
@@ -209,13 +207,6 @@ def test_the_defaults_contradict_nothing() -> None:
             ),
         ),
         (
-            {"attempts.keep": 15 * 86400.0},
-            (
-                "attempts.keep (15d) must not exceed history.keep (14d), or attempts outlive "
-                "the jobs they belong to: lower the first or raise the second."
-            ),
-        ),
-        (
             {"worker.slots": 0, "worker.beat": 6.0},
             "worker.slots cannot be 0. It accepts 1..10000 jobs.",
         ),
@@ -246,7 +237,6 @@ def test_values_that_just_fit_together_contradict_nothing() -> None:
         "worker.claim_min": 70,
         "worker.claim_max": 70,
         "history.keep": 86400.0,
-        "attempts.keep": 86400.0,
     }
 
     assert check(fitting) == []
@@ -257,7 +247,6 @@ def test_every_contradiction_is_told() -> None:
     values: dict[str, Value] = {
         "worker.lease": 5.0,
         "worker.claim_max": 10,
-        "history.keep": 86400.0,
     }
 
-    assert len(check(values)) == 3
+    assert len(check(values)) == 2

@@ -240,6 +240,7 @@ async def test_the_store_says_how_full_a_lane_with_a_cap_is(stage: Stage) -> Non
     for kind in ("fetch", "parse"):
         await stage.claim(await stage.put(await stage.stream(kind)))
     await stage.claim(await stage.put(await stage.stream(lane="other")))
+    await stage.put()
 
     uncapped = await facts_of(stage, job)
     script = lanes.configure("acme", max_running=3, by="ann", reason="", now=stage.clock.now())

@@ -73,6 +73,19 @@ async def test_a_replay_decided_twice_happens_once(stage: Stage) -> None:
     assert (1, False) == await stage.store.read(jobs.count(ALL, 0.0))
 
 
+async def test_a_replay_decided_before_the_last_end_is_refused(stage: Stage) -> None:
+    """X13"""
+    dead = await stage.ended()
+    old = await stage.decided(dead.id, Event.REPLAY)
+    await stage.replay(dead.id)
+    await stage.claim(dead.id)
+    again = await stage.end(dead.id, Event.FAIL, error="again")
+
+    assert not await stage.store.run(jobs.revive(again, old, dead.stream, now=0.0))
+
+    assert again == await stage.record(dead.id)
+
+
 async def test_a_job_of_a_paused_session_is_held_back_on_replay_too(stage: Stage) -> None:
     """X2, X13"""
     dead = await stage.ended(session="nightly")

@@ -42,10 +42,11 @@ async def test_slots_given_back_are_free_for_others(store: Store) -> None:
     """X7"""
     await take(store, 1, 10)
 
-    assert 7 == await store.run(slots.give_back("lane/a", 1, count=3, now=NOW))
+    assert 7 == await store.run(slots.give_back("lane/a", 1, keep=7, now=NOW))
+    assert 7 == await store.run(slots.give_back("lane/a", 1, keep=9, now=NOW))
     assert 3 == await take(store, 2, 9)
-    assert 0 == await store.run(slots.give_back("lane/a", 1, count=99, now=NOW))
-    assert 0 == await store.run(slots.give_back("lane/a", 5, count=1, now=NOW))
+    assert 0 == await store.run(slots.give_back("lane/a", 1, keep=0, now=NOW))
+    assert 0 == await store.run(slots.give_back("lane/a", 5, keep=1, now=NOW))
 
     assert {"lane/a": {2: 3}} == await store.read(slots.held())
 
@@ -93,7 +94,7 @@ async def test_slots_never_exceed_the_cap_however_many_nodes_take_at_once(nodes:
         assert 7 == sum(found.values())
         await asyncio.gather(
             *(
-                store.run(slots.give_back("lane/a", n, count=1, now=NOW))
+                store.run(slots.give_back("lane/a", n, keep=0, now=NOW))
                 for n, store in enumerate(stores)
             )
         )

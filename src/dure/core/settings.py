@@ -145,13 +145,6 @@ _ALL: Final = (
         high=3_650 * _DAY,
         why="Raise it to look further back; lower it when the store grows too large.",
     ),
-    _duration(
-        "attempts.keep",
-        7 * _DAY,
-        low=_HOUR,
-        high=3_650 * _DAY,
-        why="Lower it when jobs fail often and their attempts fill the store.",
-    ),
     _count(
         "lane.cap_default",
         0,
@@ -171,7 +164,7 @@ _ALL: Final = (
         0,
         high=1_000_000_000,
         unit="jobs",
-        why="Set it to refuse new jobs before the store is full; 0 means no bound.",
+        why="Set it to hold producers back once a lane has that many jobs waiting; 0: no bound.",
     ),
     _duration(
         "scan.interval",
@@ -193,14 +186,6 @@ _ALL: Final = (
         low=0.05,
         high=10 * _MINUTE,
         why="Lower it when delayed jobs and retries must start close to their due time.",
-    ),
-    _count(
-        "retry.max_attempts_default",
-        5,
-        low=1,
-        high=1_000,
-        unit="attempts",
-        why="Raise it when outages last longer than the retries; kinds may say otherwise.",
     ),
     Setting(
         key="log.level",
@@ -286,10 +271,5 @@ def _contradictions(values: Mapping[str, Value]) -> list[str]:
         found.append(
             f"{shown('worker.claim_min')} must not exceed {shown('worker.claim_max')}: "
             "lower the first or raise the second."
-        )
-    if seconds("attempts.keep") > seconds("history.keep"):
-        found.append(
-            f"{shown('attempts.keep')} must not exceed {shown('history.keep')}, or attempts "
-            "outlive the jobs they belong to: lower the first or raise the second."
         )
     return found

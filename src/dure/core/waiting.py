@@ -76,6 +76,8 @@ class Run(NamedTuple):
     since: float
     lease_until: float
     timeout_at: float | None
+    knows_timeout: bool = True
+    """False where nobody can say whether it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,8 @@ class Facts:
     error: str | None = None
     """What went wrong in the last attempt that failed."""
     attempt: int = 0
-    max_attempts: int = 1
+    max_attempts: int | None = 1
+    """None when only the program of its kind can say."""
     finished_at: float | None = None
     running_on: Run | None = None
     everything_paused: Paused | None = None
@@ -183,9 +186,10 @@ def _running(facts: Facts, now: float) -> Reason:
             f"{_ago(run.lease_until, now)}; the sweeper takes the job back any moment."
         )
         return Reason(sentence, run.lease_until, "lease_expired")
+    stop = f"; {_stop(run.timeout_at, now)}" if run.knows_timeout else ""
     sentence = (
         f"RUNNING on worker {run.worker!r} for {_length(now - run.since)}, attempt "
-        f"{_attempt(facts)}; {_stop(run.timeout_at, now)}."
+        f"{_attempt(facts)}{stop}."
     )
     return Reason(sentence, run.timeout_at, "running")
 
@@ -328,7 +332,8 @@ def _turn(facts: Facts, now: float) -> Reason:
 
 
 def _attempt(facts: Facts) -> str:
-    return f"{facts.attempt} of {facts.max_attempts}"
+    most = facts.max_attempts
+    return str(facts.attempt) if most is None else f"{facts.attempt} of {most}"
 
 
 def _count(number: int, thing: str) -> str:

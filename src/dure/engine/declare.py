@@ -11,8 +11,8 @@ from dure.core.job import LANE_DEFAULT, Job
 from dure.core.limit import Limit, Window
 from dure.core.state import Priority
 from dure.core.timetable import Missed
-from dure.engine.closing import ANY
-from dure.engine.firing import Entry
+from dure.engine.duties.closing import ANY
+from dure.engine.duties.firing import Entry
 from dure.engine.kind import AnyKind, ChunkKind, ErrorRule, Kind, Terms, mode_of, span
 from dure.engine.names import check
 from dure.engine.options import RESOURCES

@@ -89,6 +89,9 @@ class Cap:
         self.name = name
         self.cap = cap
         self.held = 0
+        """Slots that may be used here."""
+        self.lent = 0
+        """Slots the store may count as ours: at least `held`, more while an answer is missing."""
         self.used = 0
         self.retry_at = 0.0
         """Monotonic moment before which asking again is pointless."""
@@ -173,6 +176,8 @@ class Switch:
         """Not before the store has been asked."""
         self.permits = 0
         self.probing = 0
+        self.granted_at = 0.0
+        """Monotonic moment of the latest probe permits."""
         self.retry_at = 0.0
         self.open_until: float | None = None
         self.successes = 0

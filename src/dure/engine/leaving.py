@@ -2,9 +2,9 @@
 
 import asyncio
 
-from dure.engine.finisher import Finisher
+from dure.engine.attempts.finisher import Finisher
+from dure.engine.attempts.slots import Slots
 from dure.engine.options import Departure
-from dure.engine.slots import Slots
 from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock
 
@@ -51,3 +51,11 @@ def _give_back(slots: Slots, finisher: Finisher) -> list[Work]:
         work.is_done = True
         finisher.add(work, Stop.SHUTDOWN)
     return waiting
+
+
+async def call_off(*tasks: "asyncio.Task[None] | None") -> None:
+    """Cancel these and wait for their end."""
+    alive = [task for task in tasks if task is not None]
+    for task in alive:
+        task.cancel()
+    await asyncio.gather(*alive, return_exceptions=True)

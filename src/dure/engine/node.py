@@ -5,46 +5,35 @@ jobs under fences, permits and slots that are taken back when its lease runs out
 """
 
 import asyncio
-import contextlib
+import logging
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from dure.core.adaptive import Bounds
-from dure.core.errors import KindUnknown, StoreError
-from dure.core.fairness import Rotation
-from dure.core.stream import lane_of
-from dure.engine.adapt import Adaptation
-from dure.engine.aftermath import Aftermath
-from dure.engine.children import Children
-from dure.engine.claimer import Claimer
-from dure.engine.control import Control
-from dure.engine.enqueue import Enqueuer
-from dure.engine.finisher import Ended, Finisher
-from dure.engine.heartbeat import Heartbeat
-from dure.engine.kind import AnyKind, Terms
-from dure.engine.leaving import hand_over
+from dure.core.errors import StoreError
+from dure.engine.attempts.children import Children
+from dure.engine.attempts.finisher import Ended
+from dure.engine.attempts.slots import Slots
+from dure.engine.attempts.threads import Threads
+from dure.engine.attention import Attention
+from dure.engine.claiming.claimer import Claimer
+from dure.engine.duties.adapt import Adaptation
+from dure.engine.duties.heartbeat import Heartbeat
+from dure.engine.duties.service import Service, Tick
+from dure.engine.intake.enqueue import Enqueuer
+from dure.engine.journal import tell
+from dure.engine.kind import AnyKind
+from dure.engine.leaving import call_off, hand_over
 from dure.engine.names import Names
-from dure.engine.options import RESOURCES, VERSION, Departure, NodeOptions
-from dure.engine.pacer import Pacer
-from dure.engine.scanner import Scanner
-from dure.engine.service import Service, Tick
-from dure.engine.slots import Slots
-from dure.engine.store_clock import StoreClock
-from dure.engine.supply import Supply
-from dure.engine.tally import Tally
-from dure.engine.threads import Threads
-from dure.engine.upkeep import Upkeep
-from dure.engine.work import Stop, Work
+from dure.engine.options import VERSION, Departure, NodeOptions
+from dure.engine.parts import Parts
+from dure.engine.work import Stop
 from dure.ports.clock import Clock, Dice, SystemClock, SystemDice
 from dure.ports.rows import Change
-from dure.ports.store import Hint, Store
-from dure.scripts import jobs, queues, workers
-
-_OWNED_SECONDS: Final = 1.0
-_CONTROL_SECONDS: Final = 1.0
+from dure.ports.store import Store
+from dure.scripts import queues, workers
 
 
 class Node:
@@ -69,58 +58,12 @@ class Node:
         self._duties = dict(duties or {})
         self._clock = clock or SystemClock()
         self._dice = dice or SystemDice()
-        served = options.kinds or tuple(kinds)
-        unknown = [name for name in served if name not in kinds]
-        if unknown:
-            raise KindUnknown(
-                f"No kind {unknown[0]!r} is declared here.",
-                f"Declared are: {', '.join(sorted(kinds)) or 'none'}.",
-            )
-        self.kinds = {name: kinds[name] for name in served}
-        self._kinds_by_id: dict[int, AnyKind] = {}
-        self.tally = Tally()
-        self.control = Control(store)
-        self.rotation = Rotation()
-        self.store_clock = StoreClock(store, self._clock)
-        self.supply = Supply(store, clock=self._clock, store_clock=self.store_clock)
-        self.pacer = Pacer(
-            self.supply,
-            self.control,
-            names,
-            clock=self._clock,
-            store_clock=self.store_clock,
-            rotation=self.rotation,
-            kinds=self._kinds_by_id,
-            resources={**RESOURCES, **options.resources},
-            wake=self.wake,
+        parts = self._parts = Parts(
+            store, kinds, names, enqueuer, self, options=options, clock=self._clock, dice=self._dice
         )
-        self.finisher = Finisher(
-            store,
-            enqueuer,
-            clock=self._clock,
-            store_clock=self.store_clock,
-            dice=self._dice,
-            tally=self.tally,
-            on_settled=self._settled,
-        )
-        self.aftermath = Aftermath(
-            store,
-            self.control,
-            self.pacer,
-            store_clock=self.store_clock,
-            recover_after=options.recover_after,
-            on_disabled=self._nudge_control,
-        )
-        self.upkeep = Upkeep(
-            store,
-            self.control,
-            store_clock=self.store_clock,
-            dice=self._dice,
-            terms_of=self._terms_of,
-            note=self.note,
-        )
-        self.adaptation = Adaptation(lambda: self.slots, self.tally, self._clock)
-        self.scanner = Scanner(store, self.rotation, self.control, self._clock)
+        self.kinds, self.tally, self.rotation = parts.kinds, parts.tally, parts.rotation
+        self.control, self.pacer, self.upkeep = parts.control, parts.pacer, parts.upkeep
+        self.finisher, self.aftermath = parts.finisher, parts.aftermath
         self.worker = 0
         self.services: dict[str, Service] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,6 +72,9 @@ class Node:
         self._heartbeat: Heartbeat | None = None
         self._registering: asyncio.Task[None] | None = None
         self._claiming: asyncio.Task[None] | None = None
+        self._pacing: asyncio.Task[None] | None = None
+        self.broken: dict[str, BaseException] = {}
+        """Duties that ended with an error nobody foresaw: the node must be restarted."""
         self.is_stopping = False
         self.hurry = asyncio.Event()
         """Set to end the grace of a shutdown early."""
@@ -148,53 +94,60 @@ class Node:
         assert self._heartbeat is not None, "the node has been started"
         return self._heartbeat
 
-    def setting(self, key: str, own: float | None) -> float:
-        """This node's own value, or the run-time setting."""
-        value: float = self.control.settings[key] if own is None else own
-        return value
-
     async def start(self) -> None:
         """Register and begin to work."""
-        await self.store_clock.sync()
+        parts = self._parts
+        await parts.store_clock.sync()
         await self._names.learn(self.kinds, ())
-        self._kinds_by_id.update(
+        parts.kinds_by_id.update(
             (self._names.kinds[name], kind) for name, kind in self.kinds.items()
         )
         await self.control.refresh()
-        size = int(self.setting("worker.slots", self._options.slots))
-        self._slots = Slots(
+        attention = self._build()
+        attention.resize()
+        await self._register()
+        self._claiming = self._spawn(self.claimer.run(), "claimer")
+        self._pacing = self._spawn(self.pacer.run(), "pacer")
+        self._spawn(attention.listen(), "ear")
+        for name, tick in {
+            "scan": attention.scan,
+            "control": attention.watch_operators,
+            "owned": attention.check_owned,
+            "promote": self.upkeep.promote,
+            "sweep": self.upkeep.sweep,
+            "prune": self.upkeep.prune,
+            "aftermath": self.aftermath.tell,
+            "adapt": self._adaptation.tick,
+            **self._duties,
+        }.items():
+            service = self.services[name] = Service(name, tick, self._dice)
+            self._spawn(service.run(), name)
+
+    def _build(self) -> Attention:
+        """The parts that need a running loop and the settings."""
+        parts = self._parts
+        size = int(parts.setting("worker.slots", self._options.slots))
+        slots = self._slots = Slots(
             size,
             clock=self._clock,
             finish=self.finisher.add,
             threads=Threads(size),
             children=Children(min(size, 4 * (os.cpu_count() or 1))),
         )
-        self._claimer = Claimer(
+        claimer = self._claimer = Claimer(
             self._store,
-            self._slots,
+            slots,
             self.rotation,
             self.pacer,
             clock=self._clock,
             tally=self.tally,
-            kind_by_id=self._kinds_by_id.__getitem__,
+            kind_by_id=parts.kinds_by_id.__getitem__,
             lane_name=self._names.lane,
             holds=self.finisher.holds,
+            is_held=lambda session: ("session", session) in self.control.pauses,
         )
-        self._resize()
-        await self._register()
-        self._claiming = self._spawn(self._claimer.run(), "claimer")
-        self._spawn(self.pacer.run(), "pacer")
-        self._spawn(self._listen(), "ear")
-        self._serve("scan", self._scan)
-        self._serve("control", self._watch_control)
-        self._serve("owned", self._check_owned)
-        self._serve("promote", self.upkeep.promote)
-        self._serve("sweep", self.upkeep.sweep)
-        self._serve("prune", self.upkeep.prune)
-        self._serve("aftermath", self.aftermath.tell)
-        self._serve("adapt", self.adaptation.tick)
-        for name, tick in self._duties.items():
-            self._serve(name, tick)
+        self._adaptation = Adaptation(slots, self.tally, self._clock)
+        return Attention(parts, slots, claimer, adaptation=self._adaptation, nudge=self._nudge)
 
     def _spawn(self, work: Any, name: str) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work, name=f"dure-{name}")
@@ -206,19 +159,17 @@ class Node:
         """A duty that breaks is a bug; it must not be silent."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
+            self.broken[task.get_name()] = error
+            tell("duty.broke", logging.ERROR, duty=task.get_name(), error=error)
             loop = task.get_loop()
             loop.call_exception_handler(
                 {"message": f"{task.get_name()} broke", "exception": error, "task": task}
             )
 
-    def _serve(self, name: str, tick: Any) -> None:
-        service = self.services[name] = Service(name, tick, self._dice)
-        self._spawn(service.run(), name)
-
     async def _register(self) -> None:
         """Enter the worker table and start to beat."""
-        lease = self.setting("worker.lease", self._options.lease)
-        beat = min(self.setting("worker.beat", self._options.beat), lease / 3)
+        lease = self._parts.setting("worker.lease", self._options.lease)
+        beat = min(self._parts.setting("worker.beat", self._options.beat), lease / 3)
         self.worker = await self._store.run(
             workers.register(
                 self._options.name or f"{socket.gethostname()}-{os.getpid()}",
@@ -228,10 +179,10 @@ class Node:
                 kinds=self.kinds,
                 slots=self.slots.size,
                 lease=lease,
-                now=self.store_clock.now(),
+                now=self._parts.store_clock.now(),
             )
         )
-        self.claimer.worker = self.supply.worker = self.worker
+        self.claimer.worker = self._parts.supply.worker = self.worker
         self._heartbeat = Heartbeat(
             self._store,
             self.worker,
@@ -241,18 +192,21 @@ class Node:
             on_lost=self._lost,
             threaded=self._options.threaded,
         )
-        self.finisher.is_trusted = lambda: self.heartbeat.is_trusted
+        self.finisher.is_lost = lambda: self.heartbeat.is_lost
         self._heartbeat.start()
+        tell("node.registered", worker=self.worker, slots=self.slots.size, lease=lease)
 
     def _lost(self) -> None:
         """The store declared us dead: drop everything, and come back as a new worker."""
+        tell("lease.lost", logging.WARNING, worker=self.worker)
         self._store.stand(None)
         for work in [*self.slots.take_back(), *self.slots.running]:
             work.interrupt(Stop.TAKEN)
             if not work.started:
                 self.finisher.add(work, Stop.TAKEN)
+        self.claimer.worker = self._parts.supply.worker = 0
         for cap in self.pacer.caps.values():
-            cap.held = 0
+            cap.held = cap.lent = 0
         if self._registering is None or self._registering.done():
             self._registering = asyncio.get_running_loop().create_task(self._reregister())
 
@@ -260,17 +214,13 @@ class Node:
         await self.heartbeat.stop()
         while not self.is_stopping:
             try:
-                await self.store_clock.sync()
+                await self._parts.store_clock.sync()
                 await self._register()
             except StoreError:
                 await asyncio.sleep(1.0)
             else:
                 self.wake()
                 return
-
-    def _terms_of(self, kind: int) -> Terms | None:
-        found = self._kinds_by_id.get(kind)
-        return None if found is None else found.terms
 
     def wake(self) -> None:
         """Look for work at once."""
@@ -283,7 +233,7 @@ class Node:
             self.rotation.note(stream)
         self.wake()
 
-    def _settled(self, group: Sequence[tuple[Ended, Change | None]]) -> None:
+    def settled(self, group: Sequence[tuple[Ended, Change | None]]) -> None:
         """A group of attempts is over: room comes back, and others learn from how it went."""
         events, settle, note = self.tally.events, self.pacer.settle, self.aftermath.note
         for ended, change in group:
@@ -293,80 +243,13 @@ class Node:
                 note(ended, change)
         self.wake()
 
-    async def _listen(self) -> None:
-        """React to hints; all of this would happen without them, only later."""
-        async with contextlib.aclosing(self._store.hints()) as hints:
-            async for hint in hints:
-                match hint:
-                    case Hint("streams", streams):
-                        with contextlib.suppress(StoreError):  # the next scan names them
-                            await self._names.recall(s for s in streams if not self._knows(s))
-                        self.note(streams)
-                    case Hint("control"):
-                        self._nudge_control()
-                    case Hint("jobs"):
-                        self.services["owned"].nudge()
-                    case _:
-                        self.services["scan"].nudge()
+    def operators_spoke(self) -> None:
+        """Read at once what operators, or this node itself, have just changed."""
+        self._nudge("control")
 
-    def _knows(self, stream: int) -> bool:
-        return self._names.knows_lane(lane_of(stream))
-
-    def _nudge_control(self) -> None:
-        if "control" in self.services:
-            self.services["control"].nudge()
-
-    async def _scan(self) -> float:
-        found, delay = await self.scanner.scan()
-        unknown = [s for s in self.rotation.streams() if not self._knows(s)]
-        if unknown:
-            await self._names.recall(unknown)
-            self.rotation.release()
-        if found:
-            self.wake()
-        return delay
-
-    async def _watch_control(self) -> float:
-        if await self.control.refresh():
-            await self.supply.look(self.pacer.switches.values())
-            self._resize()
-            self.pacer.rebuild()
-            self._interrupt_paused()
-        return _CONTROL_SECONDS
-
-    def _resize(self) -> None:
-        low, high = (
-            self.control.settings["worker.claim_min"],
-            self.control.settings["worker.claim_max"],
-        )
-        high = self._options.claim_max or high
-        self.claimer.bounds = Bounds(min(low, high), high)
-        size = int(self.setting("worker.slots", self._options.slots))
-        if self._options.slots_min is not None:
-            self.adaptation.bounds = Bounds(min(self._options.slots_min, size), size)
-        elif size != self.slots.size:
-            self.slots.resize(size)
-
-    def _interrupt_paused(self) -> None:
-        for work in [*self.slots.running, *self.slots.waiting_work()]:
-            pause = self.control.pause_of(work.kind.name, work.lane)
-            session = self.control.pauses.get(("session", work.claims[0].session or ""))
-            if (pause is not None and not pause.drain) or (session and not session.drain):
-                work.interrupt(Stop.PAUSED)
-
-    async def _check_owned(self) -> float:
-        """Stop attempts whose job was taken away: cancelled, suspended, or swept."""
-        now = self._clock.monotonic()
-        ours: dict[int, Work] = {}
-        for work in [*self.slots.running, *self.slots.waiting_work()]:
-            if not work.started or now - work.started > _OWNED_SECONDS / 2:
-                ours.update((claim.id, work) for claim in work.claims)
-        if ours:
-            owned = await self._store.read(jobs.owned(self.worker, list(ours)))
-            for job, work in ours.items():
-                if job not in owned and len(work.claims) == 1 and not work.is_done:
-                    work.interrupt(Stop.TAKEN)
-        return _OWNED_SECONDS
+    def _nudge(self, duty: str) -> None:
+        if duty in self.services:
+            self.services[duty].nudge()
 
     def bounded_queues(self) -> list[tuple[str, int, int]]:
         """Queues with a bound that this process has put work into: name, depth, bound."""
@@ -395,7 +278,7 @@ class Node:
         self._store.stand(None)
         self.wake()
         if grace is None:
-            grace = self.setting("worker.grace", self._options.grace)
+            grace = self._parts.setting("worker.grace", self._options.grace)
         assert self._claiming is not None, "the node has been started"
         departure = await hand_over(
             self.slots,
@@ -410,11 +293,12 @@ class Node:
     async def _leave(self) -> bool:
         """Commit what ended, return what is lent, and end the lease."""
         is_clean = False
+        await call_off(self._registering, self._pacing)  # they would borrow again
         try:
             async with asyncio.timeout(self.heartbeat.lease):
                 await self.finisher.drained()
                 await self.aftermath.tell()
-                await self.supply.give_all_back(
+                await self._parts.supply.give_all_back(
                     self.pacer.caps.values(), self.pacer.permits.values()
                 )
                 is_trusted = self.heartbeat.is_trusted  # a beat after the end says "lost"
@@ -422,9 +306,8 @@ class Node:
                 is_clean = is_trusted
         except (StoreError, TimeoutError):
             pass
+        await self.finisher.close()
         await self.heartbeat.stop()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await call_off(*self._tasks)
         await self.slots.close()
         return is_clean

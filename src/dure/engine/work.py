@@ -18,6 +18,8 @@ class Stop(Enum):
     """The job is no longer ours: cancelled, suspended or given to another worker."""
     PAUSED = "paused"
     """What it belongs to was paused; it goes back to the queue."""
+    HELD = "held"
+    """Its session is paused; it waits SUSPENDED until the session is resumed."""
     SHUTDOWN = "shutdown"
 
 

@@ -62,7 +62,7 @@ class Claim(NamedTuple):
     tokens: int
     key: str | None
 
-    state = State.RUNNING
+    state = State.RUNNING  # type: ignore[misc]  # of the class, not a field
     """A claim is a running job."""
 
 
@@ -87,8 +87,6 @@ class Change(NamedTuple):
     subject: str | None = None
     epoch: int = 0
     skipped: bool = False
-    body: str | None = None
-    """New arguments, when an operator edited them on replay."""
 
 
 class Applied(NamedTuple):

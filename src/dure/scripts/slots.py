@@ -37,13 +37,16 @@ def take(name: str, worker: int, *, want: int, cap: int, now: float) -> Script[i
     return (yield from cells.change(SPACE, [name], decide, now))
 
 
-def give_back(name: str, worker: int, *, count: int, now: float) -> Script[int]:
-    """Give `count` slots back; returns what the worker still holds."""
+def give_back(name: str, worker: int, *, keep: int, now: float) -> Script[int]:
+    """Give back all slots but `keep`; returns what the worker still holds.
+
+    What is named is a total, so asking again after a lost answer takes nothing more away.
+    """
 
     def decide(texts: Texts, _now: float) -> tuple[dict[str, str], int]:
         holders = _holders(texts[name])
         held = holders.get(worker, 0)
-        rest = max(held - max(count, 0), 0)
+        rest = min(held, max(keep, 0))
         return ({name: _text({**holders, worker: rest})} if rest < held else {}), rest
 
     return (yield from cells.change(SPACE, [name], decide, now))

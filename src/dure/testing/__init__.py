@@ -1,5 +1,7 @@
 """What a test needs: an app in virtual time with faults on demand, and real stores to run against.
 
+A test is an async function in virtual time, and the app under test works inside a block:
+
     @dure.testing.in_virtual_time
     async def test_a_failed_page_is_fetched_again() -> None:
         async with dure.testing.running(app) as t:

@@ -18,8 +18,8 @@ from dure.core.errors import Refused
 from dure.core.filter import JobFilter
 from dure.core.job import Job
 from dure.core.waiting import Reason
-from dure.engine.commands import Commands
-from dure.engine.insights import Insights
+from dure.engine.desk.commands import Commands
+from dure.engine.desk.insights import Insights
 from dure.engine.kind import AnyKind, ChunkKind, Kind
 from dure.engine.node import Node
 from dure.ports.rows import Receipt
@@ -175,7 +175,10 @@ class Rig:
         return not self.store.is_away and not await self.store.heads(0)
 
     async def advance(self, span: Span) -> None:
-        """Let this much time pass. What falls due meanwhile runs at its own moment."""
+        """Let this much time pass. What falls due meanwhile runs at its own moment.
+
+        The nodes do their rounds all the while: an hour takes a second or two to compute.
+        """
         await asyncio.sleep(seconds_of(span))
 
     async def jobs(self, wanted: str = "") -> list[Record]:

@@ -16,9 +16,10 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from math import inf, nextafter
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 START: Final = 1000.0
 """The loop's time at the beginning; not 0, which often stands for "never"."""
@@ -49,21 +50,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(
         self,
         when: float,
-        callback: Callable[..., Any],
-        *args: Any,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         late = LATENESS * self._draw() if self._draw is not None else 0.0
         return super().call_at(when + late, callback, *args, context=context)
 
     def call_soon_threadsafe(
-        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         if threading.get_ident() != self._thread:
             _refuse("a thread")
         return self.call_soon(callback, *args, context=context)
 
-    def run_in_executor(self, *_: Any) -> NoReturn:
+    def run_in_executor(self, *_: Any) -> NoReturn:  # type: ignore[override]  # whatever is asked
         _refuse("a thread")
 
     def _stand_still(self) -> NoReturn:

@@ -25,6 +25,7 @@ _NOTE: Final = read("postgres", "note_attempts")
 _SETTLED: Final = read("postgres", "settled")
 _KEY_FREE: Final = read("postgres", "key_free")
 _EPOCH: Final = read("postgres", "epoch_of")
+_EPOCH_SEED: Final = read("postgres", "epoch_seed")
 _STANDING: Final = read("postgres", "standing")
 _QUIET: Final = frozenset({Event.SUCCEED, Event.SKIP})
 _BROKEN: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, TypeError)
@@ -172,6 +173,9 @@ async def _stale(connection: Any, changes: Sequence[Change]) -> set[int]:
     subjects = sorted({c.subject for c in ending if c.subject is not None})
     if subjects:
         rows = await connection.fetch(_EPOCH, subjects)
+        if len(rows) < len(subjects):
+            await connection.execute(_EPOCH_SEED, subjects)
+            rows = await connection.fetch(_EPOCH, subjects)
         current = {row["subject"]: row["epoch"] for row in rows}
         stale.update(
             c.transition.id

@@ -36,17 +36,25 @@ async def listen(dsn: str, settings: Mapping[str, str]) -> AsyncGenerator[Hint, 
     """Hints as they come. After a broken connection the first one asks for a scan."""
     queue: asyncio.Queue[Hint] = asyncio.Queue(_QUEUE_MAX)
 
-    def heard(_connection: object, _pid: int, _channel: str, payload: object) -> None:
+    def offer(hint: Hint) -> None:
         try:
-            queue.put_nowait(decode(str(payload)))
+            queue.put_nowait(hint)
         except asyncio.QueueFull:
             queue.get_nowait()
             queue.put_nowait(Hint("scan"))
+
+    def heard(_connection: object, _pid: int, _channel: str, payload: object) -> None:
+        offer(decode(str(payload)))
+
+    def cut(_connection: object) -> None:
+        """Wakes the loop below, which would otherwise notice at its next ping."""
+        offer(Hint("scan"))
 
     while True:
         connection: Any = None
         try:
             connection = await asyncpg.connect(dsn, server_settings=dict(settings))
+            connection.add_termination_listener(cut)
             await connection.add_listener(CHANNEL, heard)
             yield Hint("scan")
             while not connection.is_closed():

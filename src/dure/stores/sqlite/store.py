@@ -253,9 +253,12 @@ class SqliteBeater:
 
 
 def _deliver(order: Standing, done: "asyncio.Future[tuple[list[Receipt], list[Claim]]]") -> None:
-    """Hand over what was claimed, whoever else has stopped waiting for the answer."""
-    if not done.cancelled() and done.exception() is None:
-        order.deliver(done.result()[1])
+    """Hand over what was claimed, whoever else has stopped waiting for the answer.
+
+    An order that came to nothing is answered too, so that the node leaves another.
+    """
+    is_good = not done.cancelled() and done.exception() is None
+    order.deliver(done.result()[1] if is_good else [])
 
 
 def _drive(connection: sqlite3.Connection, script: Script[T]) -> T:

@@ -1,0 +1,1 @@
+"""Running attempts: slots, threads and child processes, and recording how each one ended."""

@@ -1,0 +1,1 @@
+"""Deciding what this node takes next, and taking it: permits before claims."""

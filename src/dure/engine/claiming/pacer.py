@@ -1,0 +1,233 @@
+"""Gates of every stream, kept supplied: permits before claims.
+
+`admit` answers from memory. A gate without room that could get some is noted as thirsty;
+`tend` asks the store for it and wakes the claimer when room came.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dure.core.errors import StoreError
+from dure.core.fairness import Rotation
+from dure.core.stream import kind_of, lane_of
+from dure.engine.claiming.supply import Supply
+from dure.engine.control import Control
+from dure.engine.gates import ROOM_MAX, Cap, Closed, Gate, Lease, Permits, Resource, Switch
+from dure.engine.kind import PER_LANE, ChunkKind, Kind
+from dure.engine.names import Names
+from dure.engine.store_clock import StoreClock
+from dure.ports.clock import Clock
+
+_TICK_SECONDS: Final = 0.25
+_IDLE_SECONDS: Final = 1.0
+_WANT_MIN: Final = 1
+
+
+class Pacer:
+    """Decides what may be claimed now, and fetches what is missing."""
+
+    def __init__(
+        self,
+        supply: Supply,
+        control: Control,
+        names: Names,
+        *,
+        clock: Clock,
+        store_clock: StoreClock,
+        rotation: Rotation,
+        kinds: Mapping[int, Kind[Any, Any] | ChunkKind[Any]],
+        resources: Mapping[str, int],
+        wake: Callable[[], None],
+    ) -> None:
+        self._supply = supply
+        self._control = control
+        self._names = names
+        self._clock = clock
+        self._rotation = rotation
+        self._kinds = kinds
+        self._wake = wake
+        self.store_now = store_clock.now
+        self.resources = {name: Resource(name, size) for name, size in resources.items()}
+        self._gates: dict[int, tuple[Gate, ...]] = {}
+        self.caps: dict[str, Cap] = {}
+        self.permits: dict[tuple[tuple[str, ...], int], Permits] = {}
+        self.switches: dict[str, Switch] = {}
+        self._thirsty: dict[int, Gate] = {}
+        self._wanted: dict[int, int] = {}
+        self._thirst = asyncio.Event()
+        self.is_freed = False
+        """Room came back: lanes that were held back may ask again."""
+
+    def admit(self, stream: int, wanted: int) -> int:
+        """How many jobs of a stream may be claimed; they count as taken at once."""
+        gates = self._gates.get(stream)
+        if gates is None:
+            gates = self._gates_of(stream)
+            if gates is None:
+                return 0
+        if not gates:
+            return wanted
+        room = wanted
+        for gate in gates:
+            here = gate.room()
+            if here < wanted and gate.is_thirsty():
+                self._ask(gate, wanted)
+            room = min(room, here)
+        if room > 0:
+            for gate in gates:
+                gate.take(room)
+        return max(room, 0)
+
+    def untake(self, gates: tuple[Gate, ...], count: int) -> None:
+        """Fewer jobs were found than admitted: another lane may have been refused for them."""
+        if gates:
+            for gate in gates:
+                gate.untake(count)
+            self.is_freed = True
+
+    def settle(self, gates: tuple[Gate, ...]) -> None:
+        """An attempt has ended that was admitted through these gates.
+
+        The stream may have others by now: a pause, for one, has none that could hear of it.
+        """
+        if gates:
+            for gate in gates:
+                gate.settle(1)
+            self.is_freed = True
+
+    def ask_again(self) -> None:
+        """Bookings were corrected: limits may have room earlier than they said."""
+        for gate in self.permits.values():
+            gate.retry_at = 0.0
+        self._thirst.set()
+
+    def ungated(self) -> frozenset[int]:
+        """Streams that nothing holds back, as far as known."""
+        return frozenset(stream for stream, gates in self._gates.items() if not gates)
+
+    def lease_of(self, stream: int) -> Lease | None:
+        """The permits that a stream's latest claims run on."""
+        for gate in self._gates.get(stream, ()):
+            if isinstance(gate, Permits) and gate.leases:
+                return gate.leases[-1]
+        return None
+
+    def switch_of(self, stream: int) -> Switch | None:
+        """The breaker that watches a stream."""
+        for gate in self._gates.get(stream, ()):
+            if isinstance(gate, Switch):
+                return gate
+        return None
+
+    def gates_of(self, stream: int) -> tuple[Gate, ...]:
+        """The gates of a stream at present."""
+        return self._gates.get(stream, ())
+
+    def rebuild(self) -> None:
+        """Operators changed something: work the gates out anew, and let every lane ask again."""
+        old = self._gates
+        self._gates = {}
+        for stream in old:
+            self._gates_of(stream)
+        self._rotation.release()
+        self._wake()
+
+    def _ask(self, gate: Gate, wanted: int) -> None:
+        key = id(gate)
+        self._thirsty[key] = gate
+        self._wanted[key] = max(self._wanted.get(key, 0), wanted)
+        self._thirst.set()
+
+    def _gates_of(self, stream: int) -> tuple[Gate, ...] | None:
+        """The gates of a stream; None while its lane cannot be named yet."""
+        lane_id, kind_id = lane_of(stream), kind_of(stream)
+        kind = self._kinds.get(kind_id)
+        if kind is None:
+            gates: tuple[Gate, ...] = (Closed("no handler here"),)
+        else:
+            if not self._names.knows_lane(lane_id):
+                return None
+            gates = self._work_out(kind, lane_id)
+        self._gates[stream] = gates
+        return gates
+
+    def _work_out(self, kind: Kind[Any, Any] | ChunkKind[Any], lane_id: int) -> tuple[Gate, ...]:
+        terms, name = kind.terms, self._names.lane(lane_id)
+        lane = self._control.lanes.get(lane_id)
+        if lane is not None:
+            self._rotation.weigh(lane_id, lane.weight)
+        pause = self._control.pause_of(kind.name, name)
+        if pause is not None:
+            return (Closed("paused"),)
+        if lane is not None and lane.disabled_at is not None:
+            return (Closed("disabled"),)
+        gates: list[Gate] = [self.resources[resource] for resource in terms.uses]
+        cap = (lane.max_running if lane else None) or self._control.settings["lane.cap_default"]
+        if cap:
+            gates.append(self._cap(f"lane:{name}", cap))
+        if terms.max_running:
+            gates.append(self._cap(f"kind:{kind.name}", terms.max_running))
+        limits = tuple(sorted({*terms.limits, *(lane.limits if lane else ())}))
+        for limit in limits:
+            defined = self._control.limits.get(limit)
+            if defined is not None and defined.max_running:
+                gates.append(self._cap(f"limit:{limit}", defined.max_running))
+        if terms.breaker is not None:
+            breaker = f"{kind.name}:{name}" if terms.breaker == PER_LANE else terms.breaker
+            gates.append(self.switches.setdefault(breaker, Switch(breaker)))
+        if limits:
+            key = (limits, terms.tokens)
+            if key not in self.permits:
+                units = {"tokens": terms.tokens} if terms.tokens else {}
+                self.permits[key] = Permits(limits, units)
+            gates.append(self.permits[key])
+        return tuple(gates)
+
+    def _cap(self, name: str, cap: int) -> Cap:
+        gate = self.caps.setdefault(name, Cap(name, cap))
+        gate.cap = cap
+        return gate
+
+    async def run(self) -> None:
+        """Fetch what thirsty gates ask for, and give back what lies idle."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_SECONDS):
+                    await self._thirst.wait()
+            self._thirst.clear()
+            try:
+                await self._tend()
+            except StoreError:
+                await asyncio.sleep(_IDLE_SECONDS)
+
+    async def _tend(self) -> None:
+        now = self._clock.monotonic()
+        came = False
+        if not self._rotation.is_held_back:
+            self._thirsty.clear()
+        for key, gate in list(self._thirsty.items()):
+            if self._is_too_early(gate, now):
+                continue
+            wanted = max(self._wanted.pop(key, _WANT_MIN), _WANT_MIN)
+            if await self._supply.fetch(gate, min(wanted, ROOM_MAX)):
+                came = True
+                del self._thirsty[key]
+            else:
+                self._wanted[key] = wanted
+                self._is_too_early(gate, self._clock.monotonic())
+        came = (
+            await self._supply.tend(list(self.caps.values()), list(self.permits.values())) or came
+        )
+        came = await self._supply.report(list(self.switches.values())) or came
+        if came:
+            self._rotation.release()
+            self._wake()
+
+    def _is_too_early(self, gate: Gate, now: float) -> bool:
+        """Whether asking again is pointless yet; if so, remember to do it in time."""
+        wait: float = getattr(gate, "retry_at", 0.0) - now
+        if wait > 0:
+            asyncio.get_running_loop().call_later(wait, self._thirst.set)
+        return wait > 0

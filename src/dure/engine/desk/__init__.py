@@ -1,0 +1,1 @@
+"""What operators and monitors ask and order."""
