@@ -1,0 +1,1 @@
+"""One module a noun: the verbs it has, what they take, and what they show."""
