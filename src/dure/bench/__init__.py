@@ -1,0 +1,1 @@
+"""Measurements of this engine, on whatever store and machine they are asked for."""
