@@ -1,0 +1,1 @@
+"""Two simulations in virtual time: faults, to find bugs by seed; plans, to size a fleet."""
