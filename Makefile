@@ -31,8 +31,8 @@ fmt: $(BUILT) ## format the code and fix what can be fixed by itself
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: $(BUILT) ## measure throughput and latency on both stores
-	$(BIN)/dure bench
+bench: $(BUILT) ## measure Dure beside its peers in one run; writes docs/reference/figures.md
+	$(BIN)/python tools/bench.py
 
 simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEEDS=1000)
 	$(BIN)/dure simulate --seeds $(SEEDS)

@@ -21,7 +21,7 @@ from pip._internal.models.link import Link
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TARGET: Final = ROOT / "requirements"
-RUN_EXTRAS: Final = ("postgres", "cli", "uvloop")
+RUN_EXTRAS: Final = ("postgres", "uvloop")
 EDITABLE_BUILD: Final = "editables"
 """What hatchling asks for when a project is installed in place."""
 
