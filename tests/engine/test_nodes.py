@@ -110,6 +110,35 @@ async def test_a_node_that_lost_its_lease_writes_nothing_and_comes_back_as_a_new
 
 
 @in_virtual_time
+async def test_a_claim_is_not_mistaken_for_an_older_attempt_that_is_still_on_its_way_out() -> None:
+    """X12: the claim's answer is lost while the same job's fenced-off attempt ends here."""
+    app = dure.App(":memory:")
+    begun: list[int] = []
+
+    @app.kind(retry=dure.RetryPolicy.of(5, base="100ms"), timeout=None)
+    async def stubborn() -> None:
+        begun.append(1)
+        if len(begun) == 1:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(3600.0)
+            await asyncio.sleep(4.0)
+
+    async with running(app, slots=2, lease=3.0, beat=0.1) as t:
+        await t.commands.set_setting("sweep.interval", "10m", by="test")
+        await t.advance("6s")
+        job = await t.enqueue(stubborn())
+        await t.until(lambda: bool(begun))
+        before = t.node.worker
+        await t.sql("update dure_worker set lease_until = 0 where id = ?", (before,))
+        await t.until(lambda: t.node.worker not in {0, before})
+        t.lose_next_answer("claim")
+        await t.node.upkeep.sweep()
+        await t.advance("1m")
+
+        assert State.SUCCESS is (await t.job(job.id)).state
+
+
+@in_virtual_time
 async def test_a_shutdown_lets_work_end_and_says_what_it_did() -> None:
     """X12"""
     runs: Counter[int] = Counter()

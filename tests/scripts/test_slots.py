@@ -15,7 +15,8 @@ NOW = 10.0
 
 
 async def take(store: Store, worker: int, want: int, cap: int = 10, name: str = "lane/a") -> int:
-    return await store.run(slots.take(name, worker, want=want, cap=cap, now=NOW))
+    needs = {name: slots.Need(0, cap)}
+    return (await store.run(slots.take(needs, worker, want=want, now=NOW)))[name]
 
 
 async def test_workers_share_a_cap_and_get_what_is_free(store: Store) -> None:
@@ -36,6 +37,26 @@ async def test_asking_again_for_the_same_total_takes_nothing_more(store: Store) 
     assert 3 == await take(store, 1, 2)
 
     assert {"lane/a": {1: 3}} == await store.read(slots.held(["lane/a"]))
+
+
+async def test_slots_of_several_caps_are_taken_together_or_not_at_all(store: Store) -> None:
+    """X7"""
+    both = {"lane/a": slots.Need(0, 2), "kind/mail": slots.Need(0, 3)}
+    await take(store, 1, 1, cap=2)
+
+    assert {"lane/a": 1, "kind/mail": 1} == await store.run(slots.take(both, 2, want=5, now=NOW))
+    assert {"lane/a": 0, "kind/mail": 0} == await store.run(slots.take(both, 3, want=1, now=NOW))
+
+    assert {"lane/a": {1: 1, 2: 1}, "kind/mail": {2: 1}} == await store.read(slots.held())
+
+
+async def test_slots_in_use_are_not_counted_as_room(store: Store) -> None:
+    """X7"""
+    await take(store, 1, 3)
+    needs = {"lane/a": slots.Need(3, 10)}
+
+    assert {"lane/a": 5} == await store.run(slots.take(needs, 1, want=2, now=NOW))
+    assert {"lane/a": 5} == await store.run(slots.take(needs, 1, want=2, now=NOW))
 
 
 async def test_slots_given_back_are_free_for_others(store: Store) -> None:

@@ -111,14 +111,18 @@ class Attention:
     async def check_owned(self) -> float:
         """Stop attempts whose job was taken away: cancelled, suspended, or swept."""
         now = self._parts.clock.monotonic()
-        ours: dict[int, Work] = {}
-        for work in self._here():
-            if not work.started or now - work.started > _OWNED_SECONDS / 2:
-                ours.update((claim.id, work) for claim in work.claims)
+        ours = [
+            work
+            for work in self._here()
+            if len(work.claims) == 1
+            and (not work.started or now - work.started > _OWNED_SECONDS / 2)
+        ]
         if ours:
-            owned = await self._parts.store.read(jobs.owned(self._claimer.worker, list(ours)))
-            for job, work in ours.items():
-                if job not in owned and len(work.claims) == 1 and not work.is_done:
+            ids = {work.claims[0].id for work in ours}
+            owned = await self._parts.store.read(jobs.owned(self._claimer.worker, ids))
+            for work in ours:
+                claim = work.claims[0]
+                if owned.get(claim.id) != claim.fence and not work.is_done:
                     work.interrupt(Stop.TAKEN)
         return _OWNED_SECONDS
 

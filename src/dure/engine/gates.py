@@ -83,7 +83,7 @@ class Resource:
 
 
 class Cap:
-    """A cap over all nodes; this one holds some of its slots."""
+    """A cap over all nodes, of a lane, a kind or a limit; this node holds some of its slots."""
 
     def __init__(self, name: str, cap: int) -> None:
         self.name = name
@@ -93,24 +93,37 @@ class Cap:
         self.lent = 0
         """Slots the store may count as ours: at least `held`, more while an answer is missing."""
         self.used = 0
-        self.retry_at = 0.0
-        """Monotonic moment before which asking again is pointless."""
         self.idle_since: float | None = None
 
     def room(self) -> int:
         return max(min(self.held, self.cap) - self.used, 0)
 
+
+class Caps:
+    """All caps of a stream. Their slots are taken together or not at all: two nodes that each
+    kept one and waited for the other's would wait for ever."""
+
+    def __init__(self, caps: tuple[Cap, ...]) -> None:
+        self.caps = caps
+        self.retry_at = 0.0
+        """Monotonic moment before which asking again is pointless."""
+
+    def room(self) -> int:
+        return min(cap.room() for cap in self.caps)
+
     def take(self, count: int) -> None:
-        self.used += count
+        for cap in self.caps:
+            cap.used += count
 
     def untake(self, count: int) -> None:
-        self.used -= count
+        self.take(-count)
 
     def settle(self, count: int) -> None:
-        self.used -= count
+        self.take(-count)
 
     def is_thirsty(self) -> bool:
-        return self.held < self.cap
+        tightest = min(self.caps, key=Cap.room)
+        return tightest.held < tightest.cap
 
 
 class Permits:

@@ -266,10 +266,10 @@ def edit_body(job: int, fence: int, state: State, body: str) -> Script[bool]:
     return bool((yield Query("edit_body", params)))
 
 
-def owned(worker: int, ids: Iterable[int]) -> Script[set[int]]:
-    """Which of these jobs still run under this worker; the others were taken away from it."""
+def owned(worker: int, ids: Iterable[int]) -> Script[dict[int, int]]:
+    """The fences of those jobs that still run under this worker; others were taken from it."""
     rows = yield Query("owned", {"worker": worker, "ids": list(ids)})
-    return {row["id"] for row in rows}
+    return {row["id"]: row["fence"] for row in rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ that was lowered is reached as workers give slots back: nothing running is stopp
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,21 +21,39 @@ Holders = dict[int, int]
 """Slots by worker."""
 
 
-def take(name: str, worker: int, *, want: int, cap: int, now: float) -> Script[int]:
-    """Raise what `worker` holds to `want` slots, as far as `cap` allows; returns what it holds.
+class Need(NamedTuple):
+    """What a worker uses of a cap already, and how large the cap is."""
 
-    `want` is a total and not an addition, so asking again after a lost answer is harmless.
-    It never takes slots away: use `give_back`.
+    used: int
+    cap: int
+
+
+def take(
+    needs: Mapping[str, Need], worker: int, *, want: int, now: float
+) -> Script[dict[str, int]]:
+    """Let `worker` use `want` more slots of all these caps, or as many as the fullest has left.
+
+    Returns what it holds of each, used ones included. Slots of several caps are taken together:
+    nobody keeps those of one cap while waiting for another. What is taken is a total (used plus
+    wanted), so asking again after a lost answer is harmless; slots held beyond it stay.
     """
 
-    def decide(texts: Texts, _now: float) -> tuple[dict[str, str], int]:
-        holders = _holders(texts[name])
-        held = holders.get(worker, 0)
-        free = cap - sum(holders.values())
-        total = held + max(min(want - held, free), 0)
-        return ({name: _text({**holders, worker: total})} if total > held else {}), total
+    def decide(texts: Texts, _now: float) -> tuple[dict[str, str], dict[str, int]]:
+        before = {name: _holders(texts[name]) for name in needs}
+        held = {name: holders.get(worker, 0) for name, holders in before.items()}
+        room = min(
+            held[name] + max(need.cap - sum(before[name].values()), 0) - need.used
+            for name, need in needs.items()
+        )
+        more = max(min(want, room), 0)
+        total = {name: max(held[name], need.used + more) for name, need in needs.items()}
+        return {
+            name: _text({**before[name], worker: total[name]})
+            for name in needs
+            if more and total[name] > held[name]
+        }, (total if more else held)
 
-    return (yield from cells.change(SPACE, [name], decide, now))
+    return (yield from cells.change(SPACE, needs, decide, now))
 
 
 def give_back(name: str, worker: int, *, keep: int, now: float) -> Script[int]:

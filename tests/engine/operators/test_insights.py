@@ -175,10 +175,10 @@ async def test_why_tells_that_a_cap_is_reached(yard: Any) -> None:
     third = await yard.put()
     of_lane = await _why(yard, third)
     await yard.commands.configure_lane("acme", by="kim", max_running=None)
-    await yard.store.run(slots.take("kind:fetch", 1, want=1, cap=1, now=now))
+    await yard.store.run(slots.take({"kind:fetch": slots.Need(0, 1)}, 1, want=1, now=now))
     of_kind = await _why(yard, third, Insights(yard.store, _kinds(max_running=1)))
     await yard.commands.set_setting("lane.cap_default", "1", by="kim")
-    await yard.store.run(slots.take("lane:acme", 1, want=1, cap=1, now=now))
+    await yard.store.run(slots.take({"lane:acme": slots.Need(0, 1)}, 1, want=1, now=now))
     by_default = await _why(yard, third)
 
     assert State.RUNNING is await yard.state(first)

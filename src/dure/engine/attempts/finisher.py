@@ -105,9 +105,10 @@ class Finisher:
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
 
-    def holds(self) -> set[int]:
-        """Jobs whose end is known here but not committed yet."""
-        return {ended.claim.id for ended in (*self._pending, *self._committing)}
+    def holds(self) -> set[tuple[int, int]]:
+        """Jobs, with their fences, whose end is known here but not committed yet."""
+        ended = (each.claim for each in (*self._pending, *self._committing))
+        return {(claim.id, claim.fence) for claim in ended}
 
     async def drained(self) -> None:
         """Return when everything that ended has been committed or given up."""

@@ -53,7 +53,7 @@ class Claimer:
         tally: Tally,
         kind_by_id: Callable[[int], Kind[Any, Any] | ChunkKind[Any]],
         lane_name: Callable[[int], str],
-        holds: Callable[[], set[int]],
+        holds: Callable[[], set[tuple[int, int]]],
         is_held: Callable[[str], bool],
     ) -> None:
         self._store = store
@@ -131,15 +131,16 @@ class Claimer:
         """Give back what a claim took whose answer was lost: running here, known to nobody.
 
         No other claim of this node is under way meanwhile, so what the store says is ours and
-        no part of the node holds can only be that.
+        no part of the node holds can only be that. A job is held under its fence: an older attempt
+        of the same job may still be on its way out here.
         """
         found = await self._store.run(upkeep.orphans(self.worker, _DOUBT_MAX))
         works = [*self._slots.running, *self._slots.waiting_work()]
-        held = {claim.id for work in works for claim in work.claims} | self._holds()
+        held = {(c.id, c.fence) for work in works for c in work.claims} | self._holds()
         changes = [
             Change(move, orphan.stream, batch=orphan.batch, key=orphan.key)
             for orphan in found
-            if orphan.id not in held
+            if (orphan.id, orphan.fence) not in held
             and isinstance(move := decide(orphan, _GIVE_BACK, NEVER, 0.0, 0.0), Transition)
         ]
         if changes:

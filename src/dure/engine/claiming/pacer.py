@@ -14,7 +14,7 @@ from dure.core.fairness import Rotation
 from dure.core.stream import kind_of, lane_of
 from dure.engine.claiming.supply import Supply
 from dure.engine.control import Control
-from dure.engine.gates import ROOM_MAX, Cap, Closed, Gate, Lease, Permits, Resource, Switch
+from dure.engine.gates import ROOM_MAX, Cap, Caps, Closed, Gate, Lease, Permits, Resource, Switch
 from dure.engine.kind import PER_LANE, ChunkKind, Kind
 from dure.engine.names import Names
 from dure.engine.store_clock import StoreClock
@@ -52,6 +52,7 @@ class Pacer:
         self.resources = {name: Resource(name, size) for name, size in resources.items()}
         self._gates: dict[int, tuple[Gate, ...]] = {}
         self.caps: dict[str, Cap] = {}
+        self._together: dict[tuple[str, ...], Caps] = {}
         self.permits: dict[tuple[tuple[str, ...], int], Permits] = {}
         self.switches: dict[str, Switch] = {}
         self._thirsty: dict[int, Gate] = {}
@@ -164,16 +165,19 @@ class Pacer:
         if lane is not None and lane.disabled_at is not None:
             return (Closed("disabled"),)
         gates: list[Gate] = [self.resources[resource] for resource in terms.uses]
-        cap = (lane.max_running if lane else None) or self._control.settings["lane.cap_default"]
-        if cap:
-            gates.append(self._cap(f"lane:{name}", cap))
-        if terms.max_running:
-            gates.append(self._cap(f"kind:{kind.name}", terms.max_running))
         limits = tuple(sorted({*terms.limits, *(lane.limits if lane else ())}))
-        for limit in limits:
-            defined = self._control.limits.get(limit)
-            if defined is not None and defined.max_running:
-                gates.append(self._cap(f"limit:{limit}", defined.max_running))
+        caps = {
+            f"lane:{name}": (lane.max_running if lane else None)
+            or self._control.settings["lane.cap_default"],
+            f"kind:{kind.name}": terms.max_running,
+            **{
+                f"limit:{limit.name}": limit.max_running
+                for limit in map(self._control.limits.get, limits)
+                if limit is not None
+            },
+        }
+        if any(caps.values()):
+            gates.append(self._caps({name: cap for name, cap in caps.items() if cap}))
         if terms.breaker is not None:
             breaker = f"{kind.name}:{name}" if terms.breaker == PER_LANE else terms.breaker
             gates.append(self.switches.setdefault(breaker, Switch(breaker)))
@@ -185,10 +189,13 @@ class Pacer:
             gates.append(self.permits[key])
         return tuple(gates)
 
-    def _cap(self, name: str, cap: int) -> Cap:
-        gate = self.caps.setdefault(name, Cap(name, cap))
-        gate.cap = cap
-        return gate
+    def _caps(self, sizes: Mapping[str, int]) -> Caps:
+        for name, size in sizes.items():
+            self.caps.setdefault(name, Cap(name, size)).cap = size
+        together = tuple(sizes)
+        if together not in self._together:
+            self._together[together] = Caps(tuple(self.caps[name] for name in together))
+        return self._together[together]
 
     async def run(self) -> None:
         """Fetch what thirsty gates ask for, and give back what lies idle."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from dure.core.allowance import Impossible
 from dure.core.breaker import Condition, Phase
-from dure.engine.gates import Cap, Gate, Lease, Permits, Switch
+from dure.engine.gates import Cap, Caps, Gate, Lease, Permits, Switch
 from dure.engine.store_clock import StoreClock
 from dure.ports.clock import Clock
 from dure.ports.store import Hint, Script, Store
@@ -37,7 +37,7 @@ class Supply:
         if not self.worker:
             return False
         match gate:
-            case Cap():
+            case Caps():
                 return await self._slots(gate, wanted)
             case Permits():
                 return await self._permits(gate, wanted)
@@ -46,19 +46,20 @@ class Supply:
             case _:
                 return False
 
-    async def _slots(self, gate: Cap, wanted: int) -> bool:
+    async def _slots(self, gate: Caps, wanted: int) -> bool:
         before, worker = gate.room(), self.worker
-        want = min(gate.used + wanted, gate.cap)
-        now = self._now()
-        gate.lent = max(gate.lent, want)
-        held = await self._store.run(
-            slots.take(gate.name, worker, want=want, cap=gate.cap, now=now)
-        )
+        needs = {cap.name: slots.Need(cap.used, cap.cap) for cap in gate.caps}
+        for cap in gate.caps:
+            cap.lent = max(cap.lent, min(cap.used + wanted, cap.cap))
+        held = await self._store.run(slots.take(needs, worker, want=wanted, now=self._now()))
         if worker != self.worker:
             return False  # the slots are those of a worker that is dead by now
-        gate.held = gate.lent = held
-        gate.idle_since = None
-        if gate.room() <= before:
+        for cap in gate.caps:
+            cap.held = cap.lent = held[cap.name]
+        if gate.room() > before:
+            for cap in gate.caps:
+                cap.idle_since = None
+        else:
             gate.retry_at = self._clock.monotonic() + _CAP_RETRY_SECONDS
         return gate.room() > before
 

@@ -169,6 +169,7 @@ class Fleet:
 
     async def _leave(self, member: Member) -> None:
         assert member.node is not None
+        is_calm = self._weather.is_calm
         try:
             async with asyncio.timeout(LEAVING_SECONDS_MAX):
                 departure = await member.node.stop()
@@ -176,7 +177,7 @@ class Fleet:
             self._auditor.violated("a node leaves in time", f"{member.name} did not leave.")
             return
         self.note(f"{member.name} has left: {departure}")
-        if self._weather.is_calm and not departure.is_clean:
+        if is_calm and not departure.is_clean:
             self._auditor.violated("a node leaves cleanly", f"{member.name}: {departure}")
 
     def thaw_all(self) -> None:

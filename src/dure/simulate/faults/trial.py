@@ -20,13 +20,14 @@ from dure.simulate.faults.history import History, Violation
 from dure.simulate.faults.hosts import Machines
 from dure.simulate.faults.ledger import Ledger
 from dure.simulate.faults.nemesis import Nemesis
-from dure.simulate.faults.verdict import findings, is_quiet
+from dure.simulate.faults.verdict import findings, held, is_quiet
 from dure.simulate.faults.weather import Weather
 from dure.simulate.faults.workload import ATTEMPTS, FACTS, KIND_CAP, LIMIT, World, declare
 from dure.testing.virtual import VirtualClock
 
 TROUBLE_SECONDS: Final = 10.0
 QUIET_SECONDS_MAX: Final = 150.0
+_IDLE_SECONDS_MAX: Final = 5.0
 _SETTLE_SECONDS: Final = 1.5
 """Until every node knows of the store and of what operators have said."""
 _BURST: Final = 10
@@ -156,7 +157,9 @@ class Trial:
             await asyncio.sleep(0.5)
             if is_quiet(self._ledger) and self._loop.time() > calm:
                 break
-        await asyncio.sleep(1.0)
+        deadline = self._loop.time() + _IDLE_SECONDS_MAX
+        while self._loop.time() < deadline and any(held(self._fleet)):
+            await asyncio.sleep(0.05)
         self._judge()
         await self._dismiss()
 

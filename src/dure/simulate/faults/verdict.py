@@ -29,7 +29,9 @@ def findings(world: World, fleet: Fleet) -> Iterator[Finding]:
     yield from _effects(world)
     yield from _keys(world)
     yield from _batches(world)
-    yield from _held(world, fleet)
+    for sentence in held(fleet):
+        yield "what is lent comes back", sentence, None
+    yield from _places(world)
 
 
 def _unexplained(world: World) -> Iterator[Finding]:
@@ -140,16 +142,17 @@ def _batches(world: World) -> Iterator[Finding]:
             yield "batches count what is there", sentence, None
 
 
-def _held(world: World, fleet: Fleet) -> Iterator[Finding]:
-    """A node that has nothing to do holds nothing that others could want."""
+def held(fleet: Fleet) -> Iterator[str]:
+    """What nodes hold that others could want; a claim that is under way holds something."""
     for member in fleet.nodes:
         node = member.node
         assert node is not None
-        held = {name: gate.used for name, gate in node.pacer.resources.items()}
-        held |= {name: gate.used for name, gate in node.pacer.caps.items()}
-        for name, used in held.items():
-            if used:
-                yield "what is lent comes back", f"{member.name} holds {used} of {name}.", None
+        for gate in (*node.pacer.resources.values(), *node.pacer.caps.values()):
+            if gate.used:
+                yield f"{member.name} holds {gate.used} of {gate.name}."
+
+
+def _places(world: World) -> Iterator[Finding]:
     for (job,) in world.ledger.ask("select id from dure_history where state = 1"):
         yield "the table", f"Job {job} is in history and not final.", job
     for job, seen in world.auditor.jobs.items():
