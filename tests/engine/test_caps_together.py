@@ -1,10 +1,15 @@
 """Several caps at once: what nodes hold of one never keeps them waiting for another."""
 
 import asyncio
+from functools import partial
 
 import dure
-from dure import State
+from dure import Node, State
 from dure.testing import in_virtual_time, running
+
+
+def is_full(node: Node) -> bool:
+    return len(node.slots.running) == node.slots.size
 
 
 @in_virtual_time
@@ -30,7 +35,7 @@ async def test_nodes_that_hold_slots_of_different_caps_do_not_wait_for_each_othe
                 await t.start_node(slots=4)
             await t.enqueue(kind(), lane=lane)
             await t.enqueue_many([free()] * 3, lane="red")
-            await t.until(lambda n=number: len(t.nodes[n].slots.running) == 4, within="10s")
+            await t.until(partial(is_full, t.nodes[number]), within="10s")
         done.set()
         both = await t.enqueue(capped(), lane="grey")
         await t.advance("1m")

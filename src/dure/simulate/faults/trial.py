@@ -31,7 +31,8 @@ _IDLE_SECONDS_MAX: Final = 5.0
 _SETTLE_SECONDS: Final = 1.5
 """Until every node knows of the store and of what operators have said."""
 _BURST: Final = 10
-_FLOOD: Final = 60
+_FLOOD: Final = 30
+"""For each node; more than all nodes together may take before it is another lane's turn."""
 _ROUNDS: Final = 3
 _LANES: Final = ("red", "green", "blue", "grey")
 _LANE_CAP: Final = 2
@@ -39,7 +40,8 @@ _SETTINGS: Final = {
     "sweep.interval": "1",
     "scan.interval": "1",
     "promote.interval": "0.5",
-    "worker.claim_min": "4",
+    "worker.claim_min": str(SLOTS),
+    "worker.claim_max": str(SLOTS),
 }
 
 
@@ -171,10 +173,10 @@ class Trial:
             found[lane]: pack(found[lane], kinds["plain"], Priority.NORMAL) for lane in _LANES[:-1]
         }
         nodes = len(self._fleet.nodes)
-        self._auditor.turns = Turns(judged, _ROUNDS * nodes * SLOTS)
+        self._auditor.turns = Turns(judged, (_ROUNDS + 1) * nodes * SLOTS)
         client = self._fleet.join("client-burst")
         for lane in _LANES[:-1]:
-            count = _FLOOD if lane == _LANES[0] else _BURST
+            count = _FLOOD * nodes if lane == _LANES[0] else _BURST
             tokens = [self._world.token() for _ in range(count)]
             jobs = [self._world.kinds["plain"](token).options(lane=lane) for token in tokens]
             for token, receipt in zip(tokens, await client.enqueuer.many(jobs), strict=True):

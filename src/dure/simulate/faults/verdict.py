@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from dure.core.state import FINAL, State
+from dure.engine.gates import Cap, Resource
 from dure.simulate.faults.fleet import Fleet
 from dure.simulate.faults.ledger import Ledger
 from dure.simulate.faults.workload import World
@@ -147,9 +148,8 @@ def held(fleet: Fleet) -> Iterator[str]:
     for member in fleet.nodes:
         node = member.node
         assert node is not None
-        for gate in (*node.pacer.resources.values(), *node.pacer.caps.values()):
-            if gate.used:
-                yield f"{member.name} holds {gate.used} of {gate.name}."
+        gates: list[Resource | Cap] = [*node.pacer.resources.values(), *node.pacer.caps.values()]
+        yield from (f"{member.name} holds {g.used} of {g.name}." for g in gates if g.used)
 
 
 def _places(world: World) -> Iterator[Finding]:
