@@ -125,3 +125,21 @@ async def test_two_processes_on_one_file_see_each_others_jobs(yard: Yard) -> Non
     assert 2 == len(await yard.take())
     await mine.close()
     await theirs.close()
+
+
+@pytest.mark.parametrize("connect", ["file"], indirect=True)
+async def test_a_process_that_writes_all_the_time_still_hears_of_the_others(yard: Yard) -> None:
+    """X21"""
+    other = await yard.neighbour()
+    ear = await listen(yard.store)
+
+    async def write_on() -> None:
+        while True:
+            await yard.store.beat(1, 1.0)
+
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(write_on())
+        await other.enqueue([NewJob(STREAM, "{}")])
+        await ear.wait_for(lambda hint: hint.topic == "scan")
+        writing.cancel()
+    await ear.close()

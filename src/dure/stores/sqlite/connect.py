@@ -1,4 +1,4 @@
-"""Opening SQLite for one purpose each: the writer, a reader, a watcher."""
+"""Opening SQLite for one purpose each: the writer, and readers."""
 
 import sqlite3
 from pathlib import Path
@@ -48,11 +48,6 @@ def open_reader(path: str) -> sqlite3.Connection:
     connection.execute("pragma query_only = on")
     connection.row_factory = sqlite3.Row
     return connection
-
-
-def open_watcher(path: str) -> sqlite3.Connection:
-    """A connection that only notices commits of others."""
-    return _connect(path)
 
 
 def _connect(path: str) -> sqlite3.Connection:

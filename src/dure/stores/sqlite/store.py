@@ -20,7 +20,6 @@ from dure.stores.statement import for_sqlite, migrations, read, shared, sqlite_v
 T = TypeVar("T")
 
 _BEAT: Final = read("sqlite", "beat")
-_WATCH_SECONDS: Final = 0.005
 _BEAT_TIMEOUT: Final = 30.0
 
 
@@ -45,7 +44,6 @@ class SqliteStore:
         self._readers: ThreadPoolExecutor | None = None
         self._reader: sqlite3.Connection | None = None
         self._listeners: set[asyncio.Queue[Hint]] = set()
-        self._commits = 0
         self._order: Standing | None = None
 
     @property
@@ -102,7 +100,6 @@ class SqliteStore:
             writer.close()
 
     def _submit(self, operation: Operation[T]) -> "asyncio.Future[T]":
-        self._commits += 1
         return self._writer.submit(operation)
 
     async def now(self) -> float:
@@ -199,36 +196,24 @@ class SqliteStore:
     async def hints(self) -> AsyncGenerator[Hint, None]:
         queue: asyncio.Queue[Hint] = asyncio.Queue(1000)
         self._listeners.add(queue)
-        watcher = None
         try:
-            if not self._is_memory and not self._inline:
-                watcher = asyncio.create_task(self._watch(queue))
+            if not self._is_memory:
+                self._writer.watch(self._heard_others(asyncio.get_running_loop()))
             while True:
                 yield await queue.get()
         finally:
             self._listeners.discard(queue)
-            if watcher is not None:
-                watcher.cancel()
-                await asyncio.gather(watcher, return_exceptions=True)
+            if not self._listeners and self._writer_or_none is not None:
+                self._writer.watch(None)
 
-    async def _watch(self, queue: asyncio.Queue[Hint]) -> None:
-        """Notice commits of other processes; our own are told directly."""
-        connection = connect.open_watcher(self._path)
-        try:
-            seen, ours = self._data_version(connection), self._commits
-            while True:
-                await asyncio.sleep(_WATCH_SECONDS)
-                version, commits = self._data_version(connection), self._commits
-                if version != seen and commits == ours and queue.empty():
-                    queue.put_nowait(Hint("scan"))
-                seen, ours = version, commits
-        finally:
-            connection.close()
+    def _heard_others(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        """Another process has written: what, only a look can tell. Our own writes are told."""
 
-    @staticmethod
-    def _data_version(connection: sqlite3.Connection) -> int:
-        version: int = connection.execute("pragma data_version").fetchone()[0]
-        return version
+        def heard() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
+                loop.call_soon_threadsafe(self._tell, Hint("scan"))
+
+        return heard
 
 
 class SqliteBeater:

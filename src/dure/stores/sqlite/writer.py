@@ -9,6 +9,7 @@ An operation that fails is rolled back to its own savepoint and only its caller 
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -19,6 +20,9 @@ from dure.core.errors import StoreError, StoreFull, StoreUnavailable
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 
+_WATCH_SECONDS: Final = 0.005
+_VERSION: Final = "pragma data_version"
+"""On the connection that writes it grows with the commits of others, and of nobody else."""
 _GROUP_MAX: Final = 256
 """Operations in one transaction; bounds how long a commit can take."""
 _FULL_CODES: Final = frozenset({sqlite3.SQLITE_FULL})
@@ -30,6 +34,7 @@ class Writer(Protocol):
 
     def submit(self, operation: Operation[T]) -> "asyncio.Future[T]": ...
     def submit_from_thread(self, operation: Operation[T]) -> "Future[T]": ...
+    def watch(self, heard: Callable[[], None] | None) -> None: ...
     def close(self) -> None: ...
 
 
@@ -84,6 +89,9 @@ class ThreadWriter:
         self._connect = connect
         self._queue: SimpleQueue[tuple[Operation[Any], Future[Any] | _Reply] | None] = SimpleQueue()
         self._closed = False
+        self._heard: Callable[[], None] | None = None
+        self._version: int | None = None
+        self._looked_at = 0.0
         self._thread = threading.Thread(target=self._work, name="dure-writer", daemon=True)
         self._thread.start()
 
@@ -102,6 +110,12 @@ class ThreadWriter:
         self._queue.put((operation, future))
         return future
 
+    def watch(self, heard: Callable[[], None] | None) -> None:
+        """Call this, on the writer's thread, soon after another process has committed."""
+        self._heard = heard
+        if heard is not None:  # the thread may be waiting without an end
+            self.submit_from_thread(lambda _: None)
+
     def close(self) -> None:
         """Finish what was submitted, then end the thread."""
         if not self._closed:
@@ -109,8 +123,29 @@ class ThreadWriter:
             self._queue.put(None)
             self._thread.join()
 
-    def _take(self) -> tuple[list[tuple[Operation[Any], Any]], bool]:
-        first = self._queue.get()
+    def _next(self, connection: sqlite3.Connection) -> tuple[Operation[Any], Any] | None:
+        while self._heard is not None:
+            try:
+                return self._queue.get(timeout=_WATCH_SECONDS)
+            except Empty:
+                self._look(connection)
+        return self._queue.get()
+
+    def _look(self, connection: sqlite3.Connection) -> None:
+        """Whether somebody else has written since the last look."""
+        now = time.monotonic()
+        if self._heard is None or now - self._looked_at < _WATCH_SECONDS:
+            return
+        self._looked_at = now
+        version = connection.execute(_VERSION).fetchone()[0]
+        if version != self._version:
+            self._version = version
+            self._heard()
+
+    def _take(
+        self, connection: sqlite3.Connection
+    ) -> tuple[list[tuple[Operation[Any], Any]], bool]:
+        first = self._next(connection)
         if first is None:
             return [], True
         group = [first]
@@ -128,7 +163,7 @@ class ThreadWriter:
         connection = self._connect()
         ending = False
         while not ending:
-            group, ending = self._take()
+            group, ending = self._take(connection)
             if not group:
                 break
             try:
@@ -137,6 +172,7 @@ class ThreadWriter:
                 failure = wrap(error) if isinstance(error, sqlite3.Error) else error
                 answers = [(None, failure)] * len(group)
             self._answer([reply for _, reply in group], answers)
+            self._look(connection)
         connection.close()
 
     @staticmethod
@@ -199,6 +235,9 @@ class InlineWriter:
             return run_group(self._connection, [operation])[0]
         except sqlite3.Error as error:
             return None, wrap(error)
+
+    def watch(self, heard: Callable[[], None] | None) -> None:
+        """In a simulation nobody else has the file."""
 
     def close(self) -> None:
         self._connection.close()
