@@ -20,7 +20,7 @@ STORE, _, MANNER = (common.VARIANT or "pg").partition("-")
 BACKEND = STORE
 URL = common.PG if STORE == "pg" else f"sqlite:{common.SQLITE}"
 CHUNK = 100 if MANNER == "chunk" else 0
-LANES = 100 if MANNER == "lanes" else 1
+LANES = 10_000 if MANNER == "lanes" else 1
 SETTINGS = "default" if MANNER == "default" else "tuned"
 SLICE = 1000
 UNFINISHED = "select count(*) from dure_live"
@@ -69,9 +69,11 @@ class Seat:
     async def enqueue(self, count: int) -> None:
         """Enqueue jobs the fastest documented way."""
         for start in range(0, count, SLICE):
-            jobs = [self._ready.job(0.0) for _ in range(min(SLICE, count - start))]
+            size = min(SLICE, count - start)
             if LANES > 1:
-                jobs = spread(jobs[0], len(jobs), LANES)
+                jobs = spread(self._ready.job(0.0), size, LANES, first=start)
+            else:
+                jobs = [self._ready.job(0.0) for _ in range(size)]
             await self._ready.app.enqueue_many(jobs)
 
     async def probe(self, sent: float) -> None:

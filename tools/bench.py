@@ -85,20 +85,22 @@ class Contest(NamedTuple):
 
 _FIRST, _SECOND = "drain1_s", "drain2_s"
 CONTESTS: Final = (
-    Contest("drain, jobs/s", "pg", "pgqueuer 500", _FIRST, Goal(least=1.1)),
-    Contest("drain by two workers, jobs/s", "pg", "pgqueuer 500", _SECOND, Goal(least=1.1)),
-    Contest("drain by chunks, jobs/s", "pg-chunk", "pgqueuer 500", _FIRST, Goal(least=2)),
-    Contest("drain of 100 lanes, jobs/s", "pg-lanes", "pgqueuer 500", _FIRST),
+    Contest("drain, jobs/s", "pg", "pgqueuer 500", _FIRST, Goal(least=2)),
+    Contest("drain by two workers, jobs/s", "pg", "pgqueuer 500", _SECOND, Goal(least=2)),
+    Contest("drain of 10,000 lanes, jobs/s", "pg-lanes", "pgqueuer 500", _FIRST, Goal(least=1.5)),
+    Contest("drain by chunks, jobs/s", "pg-chunk", "pgqueuer 500", _FIRST, Goal(least=2.5)),
+    Contest("drain as installed, jobs/s", "pg-default", "dure pg", _FIRST, Goal(least=0.8)),
     Contest("drain as installed, jobs/s", "pg-default", "pgqueuer 10", _FIRST),
-    Contest("drain, jobs/s", "pg", "procrastinate keep", _FIRST),
+    Contest("drain, jobs/s", "pg", "procrastinate keep", _FIRST, Goal(least=40)),
     Contest("drain, jobs/s", "pg", "dbos pg-fast", _FIRST),
-    Contest("bulk enqueue, jobs/s", "pg", "pgqueuer 500", "enqueue_s"),
+    Contest("bulk enqueue, jobs/s", "pg", "pgqueuer 500", "enqueue_s", Goal(least=1)),
     Contest("idle latency p50, ms", "pg-default", "pgqueuer 500", "p50_ms"),
     Contest("idle latency p99, ms", "pg-default", "pgqueuer 500", "p99_ms"),
-    Contest("peak memory, MB", "pg", "pgqueuer 500", "rss_mb"),
-    Contest("drain, jobs/s", "sqlite", "huey sqlite", _FIRST, own=Goal(least=28_000)),
-    Contest("drain by chunks, jobs/s", "sqlite-chunk", "huey sqlite", _FIRST, None, Goal(70_000)),
-    Contest("drain, jobs/s", "sqlite", "dbos sqlite-fast", _FIRST),
+    Contest("peak memory, MB", "pg", "pgqueuer 500", "rss_mb", own=Goal(most=60)),
+    Contest("drain, jobs/s", "sqlite", "huey sqlite", _FIRST, Goal(least=15)),
+    Contest("drain, jobs/s", "sqlite", "dbos sqlite-fast", _FIRST, Goal(least=80)),
+    Contest("drain by chunks, jobs/s", "sqlite-chunk", "huey sqlite", _FIRST, Goal(least=20)),
+    Contest("bulk enqueue, jobs/s", "sqlite", "huey sqlite", "enqueue_s", Goal(least=20)),
 )
 
 TRIAL: Final[dict[str, Any]] = {
@@ -133,7 +135,7 @@ Results = dict[str, list[dict[str, Any]]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=20_000, help="of each engine and round")
+    parser.add_argument("--jobs", type=int, default=60_000, help="of each engine and round")
     parser.add_argument("--probes", type=int, default=200)
     parser.add_argument("--hold", type=float, default=60.0, help="seconds; 600 for the full goal")
     parser.add_argument("--output", type=Path, default=FIGURES)

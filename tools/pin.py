@@ -21,7 +21,7 @@ from pip._internal.models.link import Link
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TARGET: Final = ROOT / "requirements"
-RUN_EXTRAS: Final = ("postgres", "uvloop")
+RUN_EXTRAS: Final = ("postgres", "uvloop", "fetch", "crawl", "parquet", "ai", "ko", "web")
 EDITABLE_BUILD: Final = "editables"
 """What hatchling asks for when a project is installed in place."""
 
@@ -50,7 +50,8 @@ def main() -> None:
 
 def run_requirements(project: Mapping[str, Any]) -> list[str]:
     extras = project["optional-dependencies"]
-    return [*project["dependencies"], *(each for name in RUN_EXTRAS for each in extras[name])]
+    wanted = [*project["dependencies"], *(each for name in RUN_EXTRAS for each in extras[name])]
+    return [each for each in wanted if not each.startswith("dure[")]
 
 
 def resolve(

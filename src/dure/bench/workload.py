@@ -57,12 +57,11 @@ def work_on(url: str, marks: Marks, *, chunk: int = 0) -> Workload:
     return Workload(app, declared(), nap, parcel)
 
 
-def spread(job: Job, count: int, lanes: int) -> list[Job]:
-    """So many of a job, in turn over so many lanes; in the default lane when there is one."""
+def spread(job: Job, count: int, lanes: int, *, first: int = 0) -> list[Job]:
+    """So many of a job, in turn over so many lanes from that of the first one's number on."""
     if lanes <= 1:
         return [job] * count
-    one_each = [job.options(lane=lane_name(number)) for number in range(lanes)]
-    return [one_each[number % lanes] for number in range(count)]
+    return [job.options(lane=lane_name((first + number) % lanes)) for number in range(count)]
 
 
 def lane_name(number: int) -> str:

@@ -10,6 +10,7 @@ whether one may be served now is asked of the caller, who also says what came of
 """
 
 import heapq
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -72,6 +73,8 @@ class Rotation:
         self._streams: dict[int, Stream] = {}
         self._queue: list[tuple[float, int, Lane]] = []
         self._ticket = 0
+        self._newcomers: deque[Lane] = deque()
+        self._is_newcomers_turn = True
         self._parked: list[Lane] = []
         self._active = 0
         self._now = 0.0
@@ -97,6 +100,7 @@ class Rotation:
             return
         stream.is_active = True
         lane = self._lane(lane_of(number))
+        is_new = not lane.streams and lane.virtual <= self._now
         if not lane.streams:
             self._active += 1
             lane.virtual = max(lane.virtual, self._now)
@@ -107,7 +111,7 @@ class Rotation:
         if lane.is_parked:
             lane.is_parked = False
             self._parked.remove(lane)
-        self._enter(lane)
+        self._enter(lane, is_new=is_new)
 
     def weigh(self, number: int, weight: float) -> None:
         """Set a lane's weight; twice the weight is served twice as often."""
@@ -127,10 +131,8 @@ class Rotation:
             return chosen
         quantum = self._quantum(room)
         again: list[Lane] = []
-        while room > 0 and self._queue:
-            virtual, _, lane = heapq.heappop(self._queue)
-            lane.is_queued = False
-            self._now = max(self._now, virtual)
+        while room > 0 and (self._queue or self._newcomers):
+            lane = self._next()
             turn = self._turn(lane, min(quantum, room), may)
             if turn is None:
                 if lane.streams:
@@ -190,9 +192,21 @@ class Rotation:
             if other.streams and other is not lane and other.virtual < lane.virtual
         )
 
+    def _next(self) -> Lane:
+        """The lane whose turn it is."""
+        if self._newcomers and (self._is_newcomers_turn or not self._queue):
+            lane = self._newcomers.popleft()
+            self._is_newcomers_turn = False
+        else:
+            virtual, _, lane = heapq.heappop(self._queue)
+            self._now = max(self._now, virtual)
+            self._is_newcomers_turn = True
+        lane.is_queued = False
+        return lane
+
     def _quantum(self, room: int) -> int:
         """Jobs per turn: a fair share of the room, and two when there are very many lanes."""
-        share = -(-room // max(len(self._queue), 1))
+        share = -(-room // max(len(self._queue) + len(self._newcomers), 1))
         return max(share, 2) if room >= 2 * MANY else max(share, 1)
 
     def _turn(self, lane: Lane, wanted: int, may: May) -> Turn | None:
@@ -219,9 +233,12 @@ class Rotation:
             lane.virtual = self._now
         return lane
 
-    def _enter(self, lane: Lane) -> None:
+    def _enter(self, lane: Lane, *, is_new: bool = False) -> None:
         if lane.streams and not lane.is_queued and not lane.is_parked:
             lane.is_queued = True
+            if is_new:
+                self._newcomers.append(lane)
+                return
             self._ticket += 1
             heapq.heappush(self._queue, (lane.virtual, self._ticket, lane))
 

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from dure.ports.rows import Ask, Claim, Head, NewJob, Receipt
 from dure.stores.intake import check_jobs
 from dure.stores.statement import read
@@ -18,6 +20,8 @@ _KEY_TAKE: Final = read("sqlite", "key_take")
 _KEY_HOLDER: Final = read("sqlite", "key_holder")
 _TALLY: Final = read("sqlite", "tally")
 _SESSION_PAUSED: Final = read("sqlite", "session_paused")
+
+_encode: Final = msgspec.json.Encoder().encode
 
 _PLAIN: Final = (None, None, None, None, None, None, 0, 0, None, None)
 """Every field of a NewJob after the body, at its default."""
@@ -89,19 +93,20 @@ def _row(number: int, job: NewJob, now: float, *, held: bool) -> tuple[object, .
 def claim(
     connection: sqlite3.Connection, worker: int, asks: Sequence[Ask], now: float
 ) -> list[Claim]:
-    """Claim up to each ask's quota; ordered by stream and position."""
-    execute = connection.execute
-    claims: list[Claim] = []
+    """Claim up to each ask's quota; in the order of the asks, and of positions in each.
+
+    One statement serves all asks of equal quota: a call for each lane costs more than its rows.
+    """
+    by_quota: dict[int, dict[str, int]] = {}
     for stream, quota, mark in asks:
-        rows = execute(_CLAIM, (stream, quota, mark, worker, now)).fetchall()
-        if len(rows) > 1:
-            rows.sort(key=_position)
-        claims.extend(map(Claim._make, rows))
+        by_quota.setdefault(quota, {})[str(stream)] = mark
+    claims: list[Claim] = []
+    for quota, marks in by_quota.items():
+        given = (_encode(marks).decode(), quota, worker, now)
+        claims.extend(map(Claim._make, connection.execute(_CLAIM, given)))
+    turn = {ask.stream: place for place, ask in enumerate(asks)}
+    claims.sort(key=lambda claim: (turn[claim.stream], claim.pos))
     return claims
-
-
-def _position(row: tuple[object, ...]) -> int:
-    return row[3]  # type: ignore[return-value]  # the column is an integer by the schema
 
 
 def heads(connection: sqlite3.Connection, floor: int) -> list[Head]:
