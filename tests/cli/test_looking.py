@@ -16,6 +16,7 @@ LISTINGS = (
     ("batches", "batches", "There are no such batches."),
     ("schedules", "schedules", "There are no schedules"),
     ("workers", "workers", "No worker is registered."),
+    ("keys", "keys", "No unique key begins like that."),
     ("audit", "audit", "Nobody has commanded anything yet."),
 )
 
