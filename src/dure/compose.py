@@ -103,6 +103,8 @@ class App(Declarations):
         try:
             await self.store.open()
             await self._declare()
+            for battery in self.batteries:
+                await battery.open(self.store)
         except BaseException:
             self._opened -= 1
             raise
@@ -124,6 +126,8 @@ class App(Declarations):
         """Let go of the store."""
         self._opened -= 1
         if self._opened == 0:
+            for battery in self.batteries:
+                await battery.close()
             await self.store.close()
 
     async def enqueue(self, job: Job, **options: Any) -> Receipt:
@@ -187,6 +191,7 @@ class App(Declarations):
             self._enqueuer,
             options=chosen,
             clock=self._clock,
+            batteries=self.batteries,
             duties={
                 "firing": self._firing.tick,
                 "closing": Closing(self.store, self._enqueuer, self.store_clock, self.reports).fold,
