@@ -104,7 +104,7 @@ class App(Declarations):
             await self.store.open()
             await self._declare()
             for battery in self.batteries:
-                await battery.open(self.store)
+                await battery.open()
         except BaseException:
             self._opened -= 1
             raise

@@ -77,7 +77,7 @@ def _link(node: "etree._Element") -> str:
             if child.get("rel", "alternate") == "alternate":
                 return str(child.get("href"))
         elif child.text:
-            return child.text.strip()
+            return str(child.text).strip()
     guid = next((child for child in node if _name(child) == "guid"), None)
     is_link = guid is not None and guid.get("isPermaLink", "true") == "true"
     return (guid.text or "").strip() if guid is not None and is_link else ""
@@ -87,7 +87,7 @@ def _child(node: "etree._Element", *names: str) -> str:
     for name in names:
         for child in node:
             if _name(child) == name and child.text:
-                return child.text.strip()
+                return str(child.text).strip()
     return ""
 
 

@@ -17,7 +17,7 @@ structs), `dure.Write` for tables of one's own, `dure.Job` for work of other kin
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, overload
+from typing import Any, Final, TypeVar, overload
 
 from dure.core.backoff import RetryPolicy
 from dure.core.duration import Span, seconds_of
@@ -25,6 +25,8 @@ from dure.core.errors import KindInvalid
 from dure.core.state import Priority
 from dure.crawl.page import Page
 from dure.crawl.request import Follow, Request
+
+T = TypeVar("T")
 
 Parsed = Iterable[object]
 """What a stage function answers: any number of requests, items, writes and jobs."""
@@ -103,13 +105,16 @@ class Spider:
         self.retry = retry
         self.timeout = seconds_of(timeout)
         self.stages: dict[str, Stage] = {}
+        self.keys: dict[type, str] = {}
+        """The field that tells items of a type apart."""
 
     @property
     def first(self) -> Stage:
         """The stage that receives the start addresses. Raises KindInvalid without any."""
         if not self.stages:
             raise KindInvalid(
-                f"The spider {self.name!r} has no stage.", f"Decorate one with `@{self.name}.stage`."
+                f"The spider {self.name!r} has no stage.",
+                f"Decorate one with `@{self.name}.stage`.",
             )
         return next(iter(self.stages.values()))
 
@@ -169,6 +174,17 @@ class Spider:
         self.stages[name] = stage
         return stage
 
+    def item(self, *, key: str) -> Callable[[type[T]], type[T]]:
+        """Say which field tells items of a type apart: the same one again replaces the first."""
+
+        def declare(cls: type[T]) -> type[T]:
+            if key not in getattr(cls, "__annotations__", {}):
+                raise KindInvalid(f"{cls.__name__} has no field {key!r}.", "Name one of its own.")
+            self.keys[cls] = key
+            return cls
+
+        return declare
+
     def requests(self) -> list[Request]:
         """Where it starts."""
         start = self.start() if callable(self.start) else self.start
@@ -177,7 +193,9 @@ class Spider:
             if isinstance(each, Request):
                 found.append(each)
             elif isinstance(each, Follow):
-                found.extend(Request(url, each.stage, each.meta, each.priority) for url in each.urls)
+                found.extend(
+                    Request(url, each.stage, each.meta, each.priority) for url in each.urls
+                )
             else:
                 found.append(Request(each, self.first))
         return found

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from dure.engine.duties.service import Tick
 from dure.engine.gates import Gate
-from dure.ports.store import Store
 
 if TYPE_CHECKING:
     from dure.engine.node import Node
@@ -45,7 +44,7 @@ class Presence(Protocol):
 class Battery(Protocol):
     """Opens and closes with its app, and stands beside each node of it."""
 
-    async def open(self, store: Store) -> None: ...
+    async def open(self) -> None: ...
 
     async def close(self) -> None: ...
 

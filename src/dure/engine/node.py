@@ -85,6 +85,11 @@ class Node:
         """Set to end the grace of a shutdown early."""
 
     @property
+    def clock(self) -> Clock:
+        """The clock this node lives by."""
+        return self._clock
+
+    @property
     def slots(self) -> Slots:
         assert self._slots is not None, "the node has been started"
         return self._slots
