@@ -12,8 +12,6 @@ MEMORY_MAX: Final = 0.8
 """Share of the memory in use from which everything shrinks."""
 CPU_IDLE: Final = 0.5
 """Share of the processors in use below which there is room for more."""
-CPU_BUSY: Final = 0.95
-"""From here on more work at once only makes each piece slower."""
 _STEPS: Final = 8
 
 
@@ -26,16 +24,18 @@ class Load(NamedTuple):
     """Share of what this process may use, 0..1."""
 
 
-def places(bounds: Bounds, size: int, *, used: int, load: Load) -> int:
+def places(bounds: Bounds, size: int, *, given: int, used: int, load: Load) -> int:
     """How many places a resource has from now on; `used` of `size` are taken.
 
-    It grows only while it is used, for an idle resource says nothing about what it can bear.
+    It comes back to the size it was given as soon as memory allows it. Beyond that it grows
+    while it is used and processors are idle; busy ones are no reason to shrink, for what waits
+    for the network does not use them.
     """
     size = bounds.clamp(size)
     if load.memory > MEMORY_MAX:
         return bounds.clamp(size - max(size // 4, 1))
-    if load.cpu > CPU_BUSY:
-        return bounds.clamp(size - max(size // _STEPS, 1))
+    if size < given:
+        return bounds.clamp(min(size + max(given // _STEPS, 1), given))
     if load.cpu < CPU_IDLE and used * 2 >= size:
         return bounds.clamp(size + max((bounds.high - bounds.low) // _STEPS, 1))
     return size

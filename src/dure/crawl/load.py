@@ -64,6 +64,7 @@ class Meter:
         self.bounds = {
             name: Bounds(1, max(each.size * _GROWTH, 1)) for name, each in resources.items()
         }
+        self.given = {name: each.size for name, each in resources.items()}
         self._seen = (clock.monotonic(), time.process_time())
         self._next_at = 0.0
         self.load = CALM
@@ -77,7 +78,13 @@ class Meter:
         self._next_at = now + _SECONDS
         self.load = self.read(now)
         for name, each in self._resources.items():
-            each.size = places(self.bounds[name], each.size, used=each.used, load=self.load)
+            each.size = places(
+                self.bounds[name],
+                each.size,
+                given=self.given[name],
+                used=each.used,
+                load=self.load,
+            )
 
     def _read(self, now: float) -> Load:
         then, before = self._seen

@@ -74,7 +74,7 @@ def apply_tuning(
         if name in values:
             size = int(values[name])
             presence.meter.bounds[name] = Bounds(1, size)
-            presence.node.pacer.resources[name].size = size
+            presence.meter.given[name] = presence.node.pacer.resources[name].size = size
     for door in presence.bench.doors.values():
         door.host.manners = replace(
             door.host.manners,
