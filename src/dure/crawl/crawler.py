@@ -20,9 +20,10 @@ from dure.core.job import Job
 from dure.core.outcome import Outcome
 from dure.core.state import FINAL, Priority
 from dure.crawl.address import Address, Addresses, address_of
+from dure.crawl.article import Reader
 from dure.crawl.presence import Presence
 from dure.crawl.request import Follow, Request
-from dure.crawl.run import Course, Run
+from dure.crawl.run import Course, Run, runs_of
 from dure.crawl.spider import Spider, Stage
 from dure.crawl.tuning import Tuning, apply_tuning
 from dure.crawl.visit import Visits
@@ -76,6 +77,7 @@ class Crawler:
         self.fetcher = fetcher or Fetcher(policy or FetchPolicy(), clock=clock)
         self.stages = {s.kind: s for spider in spiders for s in spider.stages.values()}
         self.addresses = Addresses()
+        self.reader = Reader()
         self.presences: list[Presence] = []
         self._courses: dict[str, Course] = {}
         self._kinds: dict[str, Kind[Any, Any]] = {}
@@ -87,6 +89,11 @@ class Crawler:
         for stage in self.stages.values():
             self._declare(stage)
         app.attach(self)
+
+    @property
+    def courses(self) -> Mapping[str, Course]:
+        """The runs this process has met, by session."""
+        return self._courses
 
     @property
     def store(self) -> Store:
@@ -105,6 +112,7 @@ class Crawler:
         for course in self._courses.values():
             await course.close()
         self._courses.clear()
+        await self.reader.close()
         self.presences.clear()
         await self.fetcher.__aexit__(None, None, None)
 
@@ -266,13 +274,6 @@ class Crawler:
         )
         parse_kind = self._parse_kinds[stage.kind] = Kind(parse_again, again)
         self._app.add(parse_kind)
-
-
-async def runs_of(store: Store) -> list[Run]:
-    """Every run, oldest first."""
-    texts: Mapping[str, str] = await store.read(crawls.runs())
-    runs = [msgspec.json.decode(text, type=Run) for text in texts.values()]
-    return sorted(runs, key=lambda run: run.started_at)
 
 
 def _hosts_of(spider: Spider) -> set[str]:

@@ -86,6 +86,10 @@ class Meter:
                 load=self.load,
             )
 
+    def peak(self) -> int:
+        """Bytes this process has had resident at most."""
+        return peak_memory()
+
     def _read(self, now: float) -> Load:
         then, before = self._seen
         cpu = time.process_time()

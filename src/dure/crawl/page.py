@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from dure.core.state import Priority
+from dure.crawl.article import Article, Reader
 from dure.crawl.feed import Entry, Sitemap, read_feed, read_sitemap
 from dure.crawl.request import NO_META, Follow, Request
 from dure.fetch.page import Page as Fetched
@@ -27,7 +28,14 @@ class Missing(LookupError):
 class Page:
     """A fetched page. Parsed when a selector first asks; `fetched` is the raw answer."""
 
-    def __init__(self, fetched: Fetched, *, meta: Mapping[str, Any] = NO_META) -> None:
+    def __init__(
+        self,
+        fetched: Fetched,
+        *,
+        meta: Mapping[str, Any] = NO_META,
+        reader: Reader | None = None,
+    ) -> None:
+        self._reader = reader
         self.fetched = fetched
         self.url = fetched.url
         """The address that answered, after redirects."""
@@ -135,6 +143,21 @@ class Page:
         kept = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k not in query]
         added = [(name, str(value)) for name, value in query.items() if value is not None]
         return urlunsplit(parts._replace(query=urlencode([*kept, *added]), fragment=""))
+
+    async def article(
+        self,
+        *,
+        title: Sequence[str] = ("h1",),
+        body: Sequence[str] = (),
+        published: Sequence[str] = (),
+    ) -> Article | None:
+        """The article: by these selectors first, else by a reader in another process."""
+        reader = self._reader or Reader()
+        try:
+            return await reader.article(self, title=title, body=body, published=published)
+        finally:
+            if reader is not self._reader:
+                await reader.close()
 
     def feed(self) -> Sequence[Entry]:
         """The entries of an RSS or Atom feed. Raises Missing when it is none."""

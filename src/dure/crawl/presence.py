@@ -9,14 +9,16 @@ import msgspec
 
 from dure.crawl.belt import Belt
 from dure.crawl.crew import Crew
+from dure.crawl.figures import KEEP_SECONDS, NodeFigures, figures_of
 from dure.crawl.load import Meter
+from dure.crawl.seen import Seen
 from dure.crawl.spider import Stage
 from dure.crawl.workbench import Door, LaneGate, Workbench
 from dure.engine.duties.service import Tick
 from dure.engine.gates import Gate
 from dure.engine.journal import tell
 from dure.fetch.host import Snapshot
-from dure.scripts import tenure, workers
+from dure.scripts import crawls, tenure, workers
 
 if TYPE_CHECKING:
     from dure.crawl.crawler import Crawler
@@ -26,6 +28,7 @@ SAVE_MAX: Final = 2000
 """Pages whose outcome is not committed yet; more make the stages wait."""
 _HOSTS_SECONDS: Final = 0.5
 _TEND_SECONDS: Final = 1.0
+SAY_SECONDS: Final = 2.0
 _IDLE_SECONDS: Final = 10.0
 """A host that nobody asked for so long goes back."""
 _ASKED_SECONDS: Final = 5.0
@@ -69,6 +72,8 @@ class Presence:
         self.tallies = {stage.kind: StageTally() for stage in crawler.stages.values()}
         self.meter = Meter(node.clock, node.pacer.resources)
         self._gates: dict[tuple[str, str], LaneGate] = {}
+        self.started = node.clock.monotonic()
+        self._said_at = self.started
         self._worker = 0
         self._store = crawler.store
         self._peers = 1
@@ -88,6 +93,15 @@ class Presence:
         if gate is None:
             gate = self._gates[kind, lane] = LaneGate(door, crew, self)
         return gate
+
+    @property
+    def name(self) -> str:
+        """This node, for people."""
+        return f"worker {self.node.worker}"
+
+    def seen(self) -> list[Seen]:
+        """What this process knows of addresses, of every run."""
+        return [course.seen for course in self._crawler.courses.values()]
 
     def belts(self, stage: Stage) -> Belts:
         """Where a stage's pages lie."""
@@ -126,6 +140,8 @@ class Presence:
         self.bench.close()
         ours = [door for door in self.bench.doors.values() if door.is_ours]
         await self._give(ours)
+        if self.node.worker:
+            await self._say()
 
     async def _tend(self) -> float:
         """Let crews follow use and resources follow the machine."""
@@ -134,7 +150,22 @@ class Presence:
             crew.tick(now)
         self.meter.tick()
         await self._crawler.retune(self)
+        if now - self._said_at >= SAY_SECONDS:
+            await self._say()
         return _TEND_SECONDS
+
+    async def _say(self) -> None:
+        """Let other processes know how this node fares."""
+        self._said_at = self.clock.monotonic()
+        said = figures_of(self)
+        known = await self._store.read(crawls.figures())
+        old = [
+            name
+            for name, text in known.items()
+            if said.at - msgspec.json.decode(text, type=NodeFigures).at > KEEP_SECONDS
+        ]
+        text = msgspec.json.encode(said).decode()
+        await self._store.run(crawls.write_figures(self.name, text, said.at, forget=old))
 
     async def _tend_hosts(self) -> float:
         """Take the hosts that are asked for, give back what is too much or not needed."""

@@ -10,7 +10,7 @@ import msgspec
 from dure.core.job import Unique
 from dure.crawl.seen import Seen
 from dure.ports.store import Store
-from dure.scripts import keys
+from dure.scripts import crawls, keys
 
 _PAGE: Final = 5000
 _FUTURES_MAX: Final = 1000
@@ -119,3 +119,10 @@ def _text(digest: bytes) -> str:
 
 def _digest(text: str) -> bytes:
     return urlsafe_b64decode(text + "==")
+
+
+async def runs_of(store: Store) -> list[Run]:
+    """Every run, oldest first."""
+    texts = await store.read(crawls.runs())
+    runs = [msgspec.json.decode(text, type=Run) for text in texts.values()]
+    return sorted(runs, key=lambda run: run.started_at)

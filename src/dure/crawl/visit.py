@@ -66,7 +66,7 @@ class Visits:
                 fetched = await crawler.fetcher.get(url)
                 presence.fetched(stage, len(fetched.body), now() - started)
                 answer = await self._parsed(
-                    stage, course, presence, Page(fetched, meta=meta), depth
+                    stage, course, presence, self._page(fetched, meta), depth
                 )
             finally:
                 belts.parse.leave()
@@ -92,9 +92,12 @@ class Visits:
             headers=crawler.headers(body.content_type),
             body=bytes(body.body),
         )
-        found = await parse(stage, Page(fetched, meta=meta), crawler.now())
+        found = await parse(stage, self._page(fetched, meta), crawler.now())
         jobs = await self._jobs(stage.spider, course, fetched.url, depth, found)
         return Done(writes=[*found.writes, Write(_DROP, {"key": key})], then=jobs)
+
+    def _page(self, fetched: Fetched, meta: Mapping[str, Any]) -> Page:
+        return Page(fetched, meta=meta, reader=self._crawler.reader)
 
     async def _parsed(
         self,

@@ -12,6 +12,7 @@ from dure.scripts.cells import Texts
 
 SPACE = "crawl"
 TUNING = "crawl.tuning"
+FIGURES = "crawl.figures"
 
 
 class Standing(NamedTuple):
@@ -91,3 +92,19 @@ def body(key: str) -> Script[Body | None]:
     """A kept page, if it is still kept."""
     rows = yield Query("crawl_body", {"key": key})
     return Body(**rows[0]) if rows else None
+
+
+def figures() -> Script[dict[str, str]]:
+    """What each node last said of itself, by node."""
+    return (yield from cells.read(FIGURES))
+
+
+def write_figures(node: str, text: str, now: float, *, forget: list[str]) -> Script[None]:
+    """A node says how it fares; what old nodes said is forgotten."""
+
+    def decide(_texts: Texts, _now: float) -> tuple[dict[str, str], None]:
+        return {node: text}, None
+
+    if forget:
+        yield from cells.delete(FIGURES, forget)
+    yield from cells.change(FIGURES, [node], decide, now)
