@@ -1,6 +1,6 @@
 """What may be changed while a crawl runs: checked here, stored, and taken up by every node."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,9 +9,11 @@ import msgspec
 from dure.core.adaptive import Bounds
 from dure.core.backoff import RetryPolicy
 from dure.core.duration import seconds_of
-from dure.core.errors import SettingInvalid
-from dure.crawl.spider import Spider
+from dure.core.errors import NotFound, SettingInvalid
+from dure.crawl.spider import Crew, Spider
 from dure.engine.kind import Kind
+from dure.ports.store import Script, Store
+from dure.scripts import audit, crawls, names
 
 if TYPE_CHECKING:
     from dure.crawl.presence import Presence
@@ -28,7 +30,7 @@ class Tuning(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     values: dict[str, float] = {}
 
 
-def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning:
+def change(tuning: Tuning, stages: Collection[str], key: str, text: str) -> Tuning:
     """The tuning with one value changed. Raises SettingInvalid saying what would be accepted.
 
     Keys: `STAGE.queue_max`, `STAGE.crew_low`, `STAGE.crew_high`, `STAGE.retry_attempts` (and
@@ -41,19 +43,53 @@ def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning
         low, high = (0.0, 86400.0) if name == "delay" else (1, 10_000)
     elif not where and name in RESOURCES:
         low, high = 1, 100_000
-    elif spider is not None and where not in spider.stages:
-        raise _unknown(key, spider)
+    elif where not in stages:
+        raise _unknown(key, stages)
     elif name in SIZES:
         low, high = SIZES[name]
     elif name.startswith("retry_") and name.removeprefix("retry_") in RETRIES:
         return _checked_retry({**tuning.values, key: value}, where)
     else:
-        raise _unknown(key, spider)
+        raise _unknown(key, stages)
     if not low <= value <= high:
         raise SettingInvalid(f"{key} cannot be {text}.", f"It accepts {low:g}..{high:g}.")
     changed = {**tuning.values, key: value}
-    _check_crew(changed, spider, where)
+    _check_crew(changed, where)
     return Tuning(values=changed)
+
+
+async def set_tuning(
+    store: Store, spider: str, key: str, text: str, *, by: str, reason: str = ""
+) -> Tuning:
+    """Change one value of a spider on every node. Raises SettingInvalid, NotFound.
+
+    Its stages are known from what its nodes say of themselves, and from its jobs.
+    """
+    kinds = await store.read(names.kind_names())
+    stages = {
+        name.removeprefix(f"{spider}.")
+        for name in kinds.values()
+        if name.startswith(f"{spider}.") and not name.endswith(".parse")
+    }
+    if not stages:
+        raise NotFound(f"There is no spider {spider!r} here.", "Run it once, or check the name.")
+    texts = await store.read(crawls.tuning())
+    before = texts.get(spider, "")
+    tuning = change(
+        msgspec.json.decode(before, type=Tuning) if before else Tuning(), stages, key, text
+    )
+    after, now = msgspec.json.encode(tuning).decode(), await store.now()
+    await store.run(_written(spider, before, after, by=by, reason=reason, now=now))
+    return tuning
+
+
+def _written(
+    spider: str, before: str, after: str, *, by: str, reason: str, now: float
+) -> Script[None]:
+    yield from crawls.write_tuning(spider, after, now)
+    yield from audit.add(
+        "crawl.set", f"spider {spider}", by=by, reason=reason, now=now, before=before, after=after
+    )
 
 
 def apply_tuning(
@@ -63,9 +99,9 @@ def apply_tuning(
     values = tuning.values
     for name, stage in spider.stages.items():
         crew = presence.crews[stage.kind]
-        low = int(values.get(f"{name}.crew_low", stage.crew.low))
         high = int(values.get(f"{name}.crew_high", stage.crew.high))
-        crew.resize(low, high)
+        low = min(int(values.get(f"{name}.crew_low", stage.crew.low)), high)
+        crew.resize(low, max(low, high))
         capacity = int(values.get(f"{name}.queue_max", stage.queue_max))
         presence.belts(stage).parse.resize(capacity)
         kind = kinds[stage.kind]
@@ -96,13 +132,12 @@ def _read(key: str, text: str) -> float:
         raise SettingInvalid(f"{key} cannot be {text!r}: {error}.", "Give a number.") from error
 
 
-def _check_crew(values: Mapping[str, float], spider: Spider | None, stage: str) -> None:
-    if spider is None or stage not in spider.stages:
-        return
-    crew = spider.stages[stage].crew
-    low = values.get(f"{stage}.crew_low", crew.low)
-    high = values.get(f"{stage}.crew_high", crew.high)
-    if low > high:
+def _check_crew(values: Mapping[str, float], stage: str) -> None:
+    own = Crew()
+    low = values.get(f"{stage}.crew_low", own.low)
+    high = values.get(f"{stage}.crew_high", own.high)
+    given = {f"{stage}.crew_low", f"{stage}.crew_high"} <= values.keys()
+    if given and low > high:
         raise SettingInvalid(
             f"{stage}.crew_low ({low:g}) must not exceed {stage}.crew_high ({high:g}).",
             "Change the other one first.",
@@ -132,10 +167,10 @@ def _retry(values: Mapping[str, float], stage: str, own: RetryPolicy) -> RetryPo
     )
 
 
-def _unknown(key: str, spider: Spider | None) -> SettingInvalid:
-    stages = ", ".join(spider.stages) if spider is not None else "STAGE"
+def _unknown(key: str, stages: Collection[str]) -> SettingInvalid:
     return SettingInvalid(
         f"There is no setting {key!r}.",
         f"Write http, cpu, memory, db, host.delay, host.concurrency, or one of a stage "
-        f"({stages}): queue_max, crew_low, crew_high, retry_attempts, retry_base, retry_cap.",
+        f"({', '.join(sorted(stages))}): queue_max, crew_low, crew_high, retry_attempts, "
+        "retry_base, retry_factor, retry_cap, retry_jitter.",
     )
