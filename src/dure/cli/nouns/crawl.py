@@ -220,7 +220,8 @@ async def _profile(desk: "Desk", given: Given) -> None:
     for stage in profile.stages:
         text = (
             f"{stage.pages:,} pages, fetch {stage.fetch_ms:,.1f} ms, "
-            f"parse {stage.parse_ms:,.2f} ms ({stage.share:.0%}), {stage.bytes_per_page:,} bytes, {stage.items:,} items"
+            f"parse {stage.parse_ms:,.2f} ms ({stage.share:.0%}), "
+            f"{stage.bytes_per_page:,} bytes, {stage.items:,} items"
         )
         lines.append((clean(stage.stage), text))
     lines += [("advice", clean(f"{each.what}: {each.why}")) for each in profile.advice]
