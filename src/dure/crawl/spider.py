@@ -36,7 +36,8 @@ Start = str | Sequence[str] | Callable[[], Iterable[str | Request | Follow]]
 RETRY: Final = RetryPolicy.of(10, base="2s", factor=2.0, cap="10m", jitter=0.5)
 """Half an hour's outage of a host loses no page. A worker that is killed costs each page it had
 claimed an attempt, begun or not: with few attempts a machine that dies often would lose some."""
-DEPTH_MAX: Final = 100
+DEPTH_MAX: Final = 10_000
+"""Links from a start address to a page, at most; lists that link to their next page go deep."""
 
 
 @dataclass(frozen=True, slots=True)
