@@ -76,7 +76,7 @@ class _Brotli:
             self.is_whole = self._inner.is_finished()
             if piece:
                 yield piece
-            if self.is_whole or self._inner.can_accept_more_data():
+            if self.is_whole or (not piece and self._inner.can_accept_more_data()):
                 return
             piece = self._inner.process(b"", output_buffer_limit=_STEP)
 
