@@ -61,17 +61,6 @@ class Spread:
             raise ValueError("the middle of a spread must be longer than nothing")
         return cls(shape, low, high)
 
-    @property
-    def mean(self) -> float:
-        """What it takes on average."""
-        match self.shape:
-            case "lognormal":
-                return self.low * math.exp(self._sigma**2 / 2)
-            case "exponential":
-                return self.low
-            case _:
-                return (self.low + self.high) / 2
-
     def draws(self, dice: random.Random) -> Draw:
         """An endless row of lengths."""
         low, high = self.low, self.high

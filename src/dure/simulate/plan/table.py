@@ -166,5 +166,5 @@ class Table:
 
 
 def _near(word: str, known: Mapping[str, object], listed: str) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f"Did you mean {near[0]!r}? " * bool(near) + f"Known here: {listed}."
+    near = "".join(f"Did you mean {name!r}? " for name in get_close_matches(word, known, n=1))
+    return f"{near}Known here: {listed}."
