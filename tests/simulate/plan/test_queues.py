@@ -136,6 +136,7 @@ def test_a_day_of_work_that_is_left_when_patience_runs_out_is_counted(plan: Any)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_day_of_a_million_jobs_over_ten_thousand_lanes(plan: Any) -> None:
     """X22: all of them, through limits and caps."""
     found = plan(

@@ -59,13 +59,13 @@ def _seeds(screen: Screen, given: Given) -> int:
     processes = min(given.processes or os.cpu_count() or 1, seeds)
     summary = Summary(first=given.first, seeds=seeds, processes=processes)
     wanted = range(given.first, given.first + seeds)
-    began = time.monotonic()
+    violating, began = 0, time.monotonic()
     try:
         work = partial(attempt, with_history=given.history)
         with closing(results(wanted, processes, work=work)) as found:
             for result in found:
                 summary.results.append(result)
-                violating = len(summary.violating)
+                violating += bool(result.findings)
                 note = f", {violating} with violations" if violating else ""
                 screen.progress(_bar(len(summary.results), seeds, "seeds") + note)
     except KeyboardInterrupt:
