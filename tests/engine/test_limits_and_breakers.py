@@ -55,6 +55,20 @@ async def test_what_a_limit_holds_back_is_not_claimed_and_spends_no_attempt() ->
 
 
 @in_virtual_time
+async def test_jobs_that_come_one_by_one_get_all_that_a_limit_allows() -> None:
+    """X8: permits that were booked for more jobs than there were come back."""
+    stamps: list[float] = []
+    async with running(app_stamping(stamps)) as t:
+        for _ in range(10):
+            await t.enqueue(call())
+            await t.advance("2s")
+
+        assert 10 == len(stamps)
+        await t.advance("2s")
+        assert [10] == [use.used for use in (await t.insights.limits())["api"].windows]
+
+
+@in_virtual_time
 async def test_a_limited_kind_leaves_the_others_alone() -> None:
     """X8"""
     app = app_stamping([])

@@ -137,12 +137,11 @@ class Supply:
                 cap.idle_since = None
         unused: list[limits.Unused] = []
         for gate in permits:
-            for lease in [lease for lease in gate.leases if not lease.left or lease.until <= now]:
-                gate.leases.remove(lease)
+            for lease in gate.lapsed(now):
+                gate.retry_at = 0.0  # what goes back here may be had again at once
                 unused.extend(
                     limits.Unused(name, slot, lease.left, gate.units)
                     for name, slot in lease.slots.items()
-                    if lease.left
                 )
         if unused:
             await self._store.run(limits.release(unused, self._now()))
