@@ -69,6 +69,35 @@ async def test_jobs_that_come_one_by_one_get_all_that_a_limit_allows() -> None:
 
 
 @in_virtual_time
+async def test_a_limit_that_is_gone_holds_only_its_own_jobs_until_it_is_back() -> None:
+    """X8 X19: an operator may remove a limit under work that draws on it."""
+    stamps: list[float] = []
+    app = app_stamping(stamps)
+    app.limit("other", "10/m")
+
+    @app.kind(limits="other")
+    async def other() -> None:
+        pass
+
+    async with running(app) as t:
+        await t.commands.remove_limit("api", by="kim")
+        held = (await t.enqueue(call())).id
+        await t.advance("20s")
+        free = (await t.enqueue(other())).id
+        await t.advance("2s")
+        reason = await t.why(held)
+        ran_before = list(stamps)
+        await t.commands.define_limit(dure.App(":memory:").limit("api", "10/m"), by="kim")
+        await t.advance("10s")
+
+        assert State.SUCCESS is (await t.job(free)).state
+        assert [] == ran_before
+        assert "limit_missing" == reason.code
+        assert "limit 'api' is not defined" in reason.sentence
+        assert State.SUCCESS is (await t.job(held)).state
+
+
+@in_virtual_time
 async def test_a_limited_kind_leaves_the_others_alone() -> None:
     """X8"""
     app = app_stamping([])
