@@ -13,6 +13,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("sessions", "see, pause, resume and cancel all jobs of a session"),
             ("batches", "see batches and when they will be over; interrupt them"),
             ("schedules", "see what fires when; pause, resume and fire schedules"),
+            ("keys", "see unique keys and who took them; let them be taken again"),
             ("limits", "see how full limits are; define, remove and block them"),
             ("breakers", "see which resources fail; open and close breakers by hand"),
             ("pause", "stop everything"),
