@@ -127,7 +127,8 @@ class LaneGate:
     def untake(self, count: int) -> None:
         self.door.flow.taken -= count
         self.crew.flow.taken -= count
-        self.door.reopen()
+        if count:
+            self.door.reopen()
 
     def settle(self, count: int) -> None:
         self.door.flow.settle(count)
