@@ -1,6 +1,7 @@
 """C3, C4, C9, C13: bounded queues, workers that follow load and rest, resources that follow memory."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,7 @@ def test_lanes_that_found_no_worker_are_asked_again_one_for_each_that_is_free() 
     worker = crew.begin()
     asked: list[str] = []
     for name in ("a", "b"):
-        crew.refused(lambda n=name: asked.append(n))
+        crew.refused(partial(asked.append, name))
 
     crew.end(worker, is_good=True, took=0.1, now=1.0)
 
@@ -168,8 +169,8 @@ def test_what_was_claimed_and_not_begun_is_told_from_four_counts() -> None:
 
 def test_a_queue_over_90_percent_is_unhealthy() -> None:
     """C13."""
-    full = _node(QueueFigures(**_QUEUE | {"depth": 91}))
-    fine = _node(QueueFigures(**_QUEUE | {"depth": 90}))
+    full = _node(_queue(depth=91))
+    fine = _node(_queue(depth=90))
 
     assert findings_of([fine]) == []
     (finding,) = findings_of([full])
@@ -178,7 +179,7 @@ def test_a_queue_over_90_percent_is_unhealthy() -> None:
 
 def test_the_profile_names_what_would_help_and_why() -> None:
     """C14."""
-    node = _node(QueueFigures(**_QUEUE | {"blocked": 50}))
+    node = _node(_queue(blocked=50))
 
     profile = profile_of([node], "shop")
 
@@ -190,15 +191,16 @@ def test_the_profile_names_what_would_help_and_why() -> None:
     assert "outside of the loop" in advice
 
 
-_QUEUE = {
-    "name": "shop.item.parse",
-    "depth": 0,
-    "capacity": 100,
-    "max_depth": 100,
-    "total_in": 100,
-    "total_out": 100,
-    "blocked": 0,
-}
+def _queue(depth: int = 0, blocked: int = 0) -> QueueFigures:
+    return QueueFigures(
+        name="shop.item.parse",
+        depth=depth,
+        capacity=100,
+        max_depth=100,
+        total_in=100,
+        total_out=100,
+        blocked=blocked,
+    )
 
 
 def _node(queue: QueueFigures) -> NodeFigures:

@@ -24,7 +24,9 @@ def test_an_address_is_new_once_and_doubtful_until_it_is_confirmed() -> None:
 
 
 def test_one_address_is_another_page_for_another_stage() -> None:
-    assert digest_of("shop.list", "http://a.example/") != digest_of("shop.item", "http://a.example/")
+    assert digest_of("shop.list", "http://a.example/") != digest_of(
+        "shop.item", "http://a.example/"
+    )
 
 
 def test_the_filter_grows_and_forgets_nothing() -> None:
@@ -95,9 +97,7 @@ async def test_a_filter_that_says_known_to_everything_loses_no_page(
 ) -> None:
     web = FakeWeb(shop_page(40))
     app, crawler = crawler_of(web, shop_spider())
-    monkeypatch.setattr(
-        Seen, "sort", lambda _, digests: ([], [d for d in digests])
-    )
+    monkeypatch.setattr(Seen, "sort", lambda _, digests: ([], [d for d in digests]))
     async with running(app) as t:
         await crawler.begin("shop")
         await t.run_until_idle()

@@ -182,7 +182,7 @@ class Presence:
         await self._give(self._surplus(ours, fair, now))
         held = sum(door.is_ours for door in doors)
         wanted = [door for door in doors if door.wants and not door.is_ours]
-        await self._take(wanted[: max(fair - held, 0)][:_GROUP_MAX], now)
+        await self._take(wanted[:_GROUP_MAX], max(fair - held, 0), now)
         await self._note(now)
         return _HOSTS_SECONDS
 
@@ -204,13 +204,13 @@ class Presence:
             sum(bool(kinds.intersection(each.kinds)) for each in known if each.is_alive), 1
         )
 
-    async def _take(self, doors: list[Door], now: float) -> None:
-        if not doors or not self.node.worker:
+    async def _take(self, doors: list[Door], most: int, now: float) -> None:
+        if not doors or not most or not self.node.worker:
             return
         names = {_tenure(door): door for door in doors}
         worker = self.node.worker
         store_now = self.node.pacer.store_now()
-        taken = await self._store.run(tenure.take(names, worker, store_now))
+        taken = await self._store.run(tenure.take(names, worker, most=most, now=store_now))
         if worker != self.node.worker:
             return
         for name, learned in taken.items():

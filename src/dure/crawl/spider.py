@@ -44,8 +44,8 @@ DEPTH_MAX: Final = 10_000
 class Crew:
     """How many workers a stage may have; their number follows load between the two."""
 
-    low: int = 4
-    high: int = 64
+    low: int = 8
+    high: int = 256
 
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high <= 10_000:
@@ -152,7 +152,7 @@ class Spider:
         priority: Priority = Priority.NORMAL,
         retry: RetryPolicy | None = None,
         timeout: Span | None = None,
-        crew: Crew | tuple[int, int] = (4, 64),
+        crew: Crew | tuple[int, int] = (8, 256),
         queue_max: int = 256,
     ) -> Stage:
         """Declare a stage without a decorator."""
