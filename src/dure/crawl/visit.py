@@ -112,6 +112,7 @@ class Visits:
         began = clock()
         try:
             found = await parse(stage, page, at)
+            page.let_go()
             jobs = await self._jobs(stage.spider, course, page.url, depth, found)
         except Exception as error:  # whatever a stage raises: the page must not be fetched again
             presence.parse_failed(stage, describe(error))
