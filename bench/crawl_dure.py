@@ -75,9 +75,10 @@ async def main(given: argparse.Namespace) -> None:
         standings = await app.store.read(crawls.standings(SESSION))
         pages = sum(each.jobs for each in standings if each.state in FINAL)
         await node.stop()
-        items = [item async for item in items_of(app.store, SESSION)]
-    assert len(items) == given.pages, f"{len(items)} items, not {given.pages}"
-    assert all(all(item.values()) for item in items)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        whole = [all(item.values()) async for item in items_of(app.store, SESSION)]
+    assert len(whole) == given.pages, f"{len(whole)} items, not {given.pages}"
+    assert all(whole)
     line = {
         "crawl": "dure",
         "client": "dure",
@@ -87,7 +88,7 @@ async def main(given: argparse.Namespace) -> None:
         "pages": pages,
         "rate": round(pages / wall),
         "cpu_ms": round(cpu / pages * 1000, 3),
-        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "rss_mb": round(memory / 1024),
     }
     print(json.dumps(line), flush=True)
 

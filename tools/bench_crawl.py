@@ -72,10 +72,25 @@ def _contest(folder: Path, pages: str, number: int) -> list[tuple[str, list[str 
         )
         if theirs:
             queue = ["--set", f"JOBDIR={folder / f'scrapy-{follow}-{number}'}"]
-            scrapy = [theirs, SCRIPTS / "scrapy_crawl.py", *tail, "-c", "16", "--robots", *queue]
+            scrapy: list[str | Path] = [
+                theirs,
+                SCRIPTS / "scrapy_crawl.py",
+                *tail,
+                "-c",
+                "16",
+                "--robots",
+                *queue,
+            ]
             found.append((f"scrapy {follow}", scrapy))
     if theirs:
-        crawlee = [theirs, SCRIPTS / "crawlee_crawl.py", "--kind", "parsel", "--http", "impit"]
+        crawlee: list[str | Path] = [
+            theirs,
+            SCRIPTS / "crawlee_crawl.py",
+            "--kind",
+            "parsel",
+            "--http",
+            "impit",
+        ]
         found.append(("crawlee lists", [*crawlee, "-c", "32", "--pages", pages]))
     return found
 
@@ -107,7 +122,7 @@ def _report(results: dict[str, list[dict[str, Any]]]) -> None:
     """Medians, and how they stand to each other."""
 
     def median(name: str, what: str) -> float:
-        return statistics.median(line[what] for line in results[name])
+        return float(statistics.median(line[what] for line in results[name]))
 
     print()
     for name in results:

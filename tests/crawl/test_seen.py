@@ -1,6 +1,5 @@
 """C6: known addresses are told apart cheaply, and a false positive never loses a page."""
 
-import time
 import tracemalloc
 from typing import Any
 
@@ -97,7 +96,7 @@ async def test_a_filter_that_says_known_to_everything_loses_no_page(
 ) -> None:
     web = FakeWeb(shop_page(40))
     app, crawler = crawler_of(web, shop_spider())
-    monkeypatch.setattr(Seen, "sort", lambda _, digests: ([], [d for d in digests]))
+    monkeypatch.setattr(Seen, "sort", lambda _, digests: ([], list(digests)))
     async with running(app) as t:
         await crawler.begin("shop")
         await t.run_until_idle()

@@ -13,6 +13,7 @@ from dure.crawl.figures import KEEP_SECONDS, NodeFigures, figures_of
 from dure.crawl.load import Meter
 from dure.crawl.seen import Seen
 from dure.crawl.spider import Stage
+from dure.crawl.tuning import treat
 from dure.crawl.workbench import Door, LaneGate, Workbench
 from dure.engine.duties.service import Tick
 from dure.engine.gates import Gate
@@ -78,6 +79,8 @@ class Presence:
         self._store = crawler.store
         self._peers = 1
         self._noted: dict[str, str] = {}
+        self.manners: dict[str, float] = {}
+        """What was changed at run time about how hosts are treated."""
 
     @property
     def duties(self) -> Mapping[str, Tick]:
@@ -87,7 +90,10 @@ class Presence:
         crew = self.crews.get(kind)
         if crew is None:
             return None
-        door = self.bench.door(self._crawler.host(lane))
+        host = self._crawler.host(lane)
+        if lane not in self.bench.doors:
+            treat(host, self.manners)
+        door = self.bench.door(host)
         door.release = release
         gate = self._gates.get((kind, lane))
         if gate is None:
