@@ -1,4 +1,4 @@
-"""C3, C4, C9, C13: bounded queues, workers that follow load and rest, resources that follow memory."""
+"""C3, C4, C9, C13: bounded queues, workers that follow load, resources that follow memory."""
 
 import asyncio
 from functools import partial

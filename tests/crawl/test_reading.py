@@ -38,7 +38,7 @@ def test_texts_are_tidy_and_missing_ones_are_named() -> None:
     assert page.texts("a, .n") == ["1", "2"]
     assert page.links("a, .n") == ["http://a.example/x", "http://a.example/y"]
     assert page.url_with(page=2, sort=None) == "http://a.example/list?page=2"
-    with pytest.raises(Missing, match="'h2' at http://a.example"):
+    with pytest.raises(Missing, match=r"'h2' at http://a\.example"):
         page.text("h2")
 
 
@@ -131,7 +131,6 @@ async def test_a_shop_is_crawled_by_a_file_and_its_items_exported(
         assert {row["name"] for row in csv.DictReader(opened)} == {f"Name {n}" for n in range(25)}
     table = parquet.read_table(tmp_path / "items.parquet")
     assert table.num_rows == 25
-    assert list(tmp_path.glob(".items*")) == []
 
 
 @pytest.mark.parametrize(
