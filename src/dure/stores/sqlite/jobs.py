@@ -40,8 +40,8 @@ def enqueue(connection: sqlite3.Connection, jobs: Sequence[NewJob], now: float) 
     check_jobs(jobs)
     first = reserve(connection, len(jobs))
     if all(job[2:] == _PLAIN for job in jobs):
-        connection.executemany(
-            _ENQUEUE_PLAIN, [(first + i, job[0], now, job[1]) for i, job in enumerate(jobs)]
+        connection.execute(
+            _ENQUEUE_PLAIN, (first, now, _encode([job[:2] for job in jobs]).decode())
         )
         return [Receipt(first + i, is_new=True) for i in range(len(jobs))]
     rows: list[tuple[object, ...]] = []
