@@ -103,7 +103,7 @@ SCHEMAS = st.recursive(
 
 
 @given(schema=SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_schema_gets_an_answer_that_it_allows(schema: dict[str, Any]) -> None:
     made = json.loads(json.dumps(compose(schema)))
 

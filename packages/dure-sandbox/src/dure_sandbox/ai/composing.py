@@ -109,7 +109,7 @@ class Composer:
             wanted = place + followed.get("minimum", 0) if kind == "integer" else choices[place]
             if {"enum", "const", "pattern", "format"} & set(followed):
                 continue
-            if kind in {"string", "integer"} and _is_within(wanted, followed):
+            if isinstance(kind, str) and _is_within(wanted, followed):
                 made[name] = wanted
 
     def _array(self, schema: Schema, name: str, depth: int) -> list[object]:
@@ -120,7 +120,9 @@ class Composer:
         singular = name.removesuffix("s") or name
         made = [self._value(items, singular, place, depth + 1) for place in range(count)]
         if name in {"choices", "options"} or schema.get("uniqueItems"):
-            _tell_apart(made, items.get("maxLength"))
+            followed = self._followed(items)
+            if followed.get("type") == "string" and not {"enum", "const", "format"} & set(followed):
+                _tell_apart(made, followed.get("maxLength"))
         return made
 
     def _string(self, schema: Schema, name: str, place: int) -> str:
