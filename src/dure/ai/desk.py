@@ -44,7 +44,7 @@ RETRY_DEFAULT: Final = RetryPolicy(
 RUNNING_MAX: Final = 256
 """Asks at once over all nodes, where a limit says nothing about it."""
 ANSWERS_MAX: Final = 200_000
-_TICK_SECONDS: Final = 0.5
+_TICK_SECONDS: Final = 1.0
 _PRUNE_SECONDS: Final = 600.0
 _RAMP_SECONDS: Final = 900.0
 _RAMP_FACTOR: Final = 1.5
