@@ -1,6 +1,7 @@
 """Asking within a job: a validated value, accounts, the cache, and what stops it."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -181,7 +182,7 @@ async def test_retries_wait_thirty_seconds_times_two_to_the_n() -> None:
         await done(t, b)
 
     times = [sent.at for sent in b.wire.sent]
-    gaps = [two - one for one, two in zip(times, times[1:], strict=False)]
+    gaps = [two - one for one, two in pairwise(times)]
     assert all(
         wanted <= gap < wanted * 1.6 + 3 for wanted, gap in zip((30, 60, 120), gaps, strict=True)
     ), gaps
@@ -259,7 +260,7 @@ async def test_three_windows_hold_at_once() -> None:
 
 def test_an_answer_type_outside_of_the_strict_subset_is_refused_when_declared() -> None:
     with pytest.raises(ConfigError, match="free mapping"):
-        Prompt("P", version=1, answer=dict[str, int])  # type: ignore[type-abstract]
+        Prompt("P", version=1, answer=dict[str, int])
 
 
 async def test_a_secret_is_nowhere_but_in_the_header() -> None:

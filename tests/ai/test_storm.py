@@ -1,10 +1,10 @@
 """The storm guard: an empty wallet with a full queue costs a handful of calls."""
 
-from tests.ai.desk import GOOD, bench
+from tests.ai.desk import GOOD, Summary, bench, start_at
 from tests.ai.wire import Said, Sent, fault, said
 
 from dure import State
-from dure.ai import Reason
+from dure.ai import Prompt, Reason
 from dure.testing import in_virtual_time, running
 
 
@@ -25,12 +25,12 @@ async def test_an_empty_wallet_costs_a_handful_of_calls_and_resume_brings_all_ba
     wallet = Wallet()
     b = bench(wallet, max_running=4)
     async with running(b.app, nodes=2) as t:
-        await t.enqueue_many([b.kind(str(n)) for n in range(3000)])
+        await t.enqueue_many([b.kind(str(n)) for n in range(1200)])
         await t.advance("30s")
 
         assert len(b.wire.sent) <= 8
         jobs = await t.jobs("state:suspended")
-        assert ({"QUOTA"}, 3000) == ({job.reason for job in jobs}, len(jobs))
+        assert ({"QUOTA"}, 1200) == ({job.reason for job in jobs}, len(jobs))
         assert {0} == {job.attempt for job in jobs}
 
         late = await t.enqueue(b.kind("late"))
@@ -46,9 +46,9 @@ async def test_an_empty_wallet_costs_a_handful_of_calls_and_resume_brings_all_ba
         halfway = len(b.wire.sent)
         await t.advance("45s")
 
-        assert 3000 <= done.applied <= 3001
-        assert 3001 == len(await t.jobs("state:success"))
-        assert 1000 < halfway < 2000, (halfway, t.clock.now() - before)
+        assert 1200 <= done.applied <= 1201
+        assert 1201 == len(await t.jobs("state:success"))
+        assert 400 < halfway < 800, (halfway, t.clock.now() - before)
         assert {} == await b.desk.suspensions()
 
 
@@ -73,12 +73,9 @@ async def test_five_inputs_refused_alike_suspend_their_kind_only() -> None:
     b = bench(lambda sent: bad if sent.text.isdigit() else said(GOOD), max_running=1)
 
     async def other(text: str) -> None:
-        await b.desk.ask(PROMPT, text)
+        await b.desk.ask(asked, text)
 
-    from dure.ai import Prompt
-    from tests.ai.desk import Summary
-
-    PROMPT = Prompt("OTHER", version=1, answer=Summary)
+    asked = Prompt("OTHER", version=1, answer=Summary)
     kind = b.app.kind(name="other", **b.desk.terms())(other)
     async with running(b.app) as t:
         await t.enqueue_many([b.kind(str(n)) for n in range(100)])
@@ -103,8 +100,8 @@ async def test_a_days_quota_comes_back_by_itself_at_the_providers_midnight() -> 
     error = {"error": {"status": "RESOURCE_EXHAUSTED", "details": details}}
     wallet.fault = Said(429, error)
     b = bench(wallet, url="https://generativelanguage.googleapis.com/v1", day="Asia/Seoul")
-    async with running(b.app) as t:
-        t.clock.jump(15 * 3600 - 30)  # EPOCH is 09:00 in Seoul: it is half a minute to midnight
+    async with running(b.app, nodes=0) as t:
+        await start_at(t, 15 * 3600 - 30)  # virtual time begins at 09:00 in Seoul
         job = await t.enqueue(b.kind("text"))
         await t.advance("10s")
         assert (State.SUSPENDED, Reason.DAILY_QUOTA) == (
