@@ -76,7 +76,7 @@ def main() -> None:
             url = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "ask.db")
             asked, plain = asyncio.run(measure(url, slots))
         over = (asked - plain) * 1000
-        print(f"{slots} at a time: {over:.2f} ms for each ask on top of a plain job")  # noqa: T201
+        print(f"{slots} at a time: {over:.2f} ms for each ask on top of a plain job")
 
 
 if __name__ == "__main__":

@@ -27,14 +27,15 @@ _CHUNK: Final = 64 * 1024
 _OWN_HEADERS: Final = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 _DNS_SECONDS: Final = 60
 _KEEP_ALIVE_SECONDS: Final = 30.0
+_TOO_LARGE: Final = ("Got more than", "Too many headers")
+"""How aiohttp says that a head is over its caps."""
 
 
 class AiohttpReply:
     """One answer whose body may still be on its way."""
 
-    def __init__(self, response: aiohttp.ClientResponse, peer: str | None, idle: float) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, peer: str | None) -> None:
         self._response = response
-        self._idle = idle
         self.status = response.status
         self.headers: Headers = response.headers
         self.peer = peer
@@ -106,10 +107,18 @@ class AiohttpWire:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise failure_of(error, "the head") from error
+        peer: str | None = None
         connection = response.connection
-        transport = None if connection is None else connection.transport
-        address = None if transport is None else transport.get_extra_info("peername")
-        return AiohttpReply(response, address and address[0], call.timeouts.idle)
+        if connection is not None and connection.transport is not None:
+            # A body that came with its head has given its connection back, which was checked
+            # when it was made.
+            address = connection.transport.get_extra_info("peername")
+            peer = address[0] if address else None
+            protocol = connection.protocol
+            if protocol is not None and call.timeouts.idle != call.timeouts.first_byte:
+                protocol.read_timeout = call.timeouts.idle
+                protocol.start_timeout()
+        return AiohttpReply(response, peer)
 
     async def close(self) -> None:
         await self._session.close()
@@ -134,7 +143,7 @@ def failure_of(error: BaseException, where: str) -> FetchError:
         case aiohttp.ClientConnectorError():
             return ConnectFailed(text)
         case aiohttp.ClientResponseError():
-            if "Got more than" in str(error):
+            if any(mark in error.message for mark in _TOO_LARGE):
                 return BodyTooLarge(f"The head of the answer is too large: {error.message[:200]}")
             return ContractChanged(f"Not an HTTP answer: {error.message[:200]}")
         case _:
