@@ -39,13 +39,17 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("simulate", "run the engine in virtual time: find bugs by seed, plan capacity"),
         ),
     ),
+    (
+        "Try out",
+        (("sandbox", "a news site, a shop and an AI provider on this machine, with faults"),),
+    ),
     ("Shell", (("completion", "print completion for bash, zsh or fish"),)),
 )
 """Every noun with its line in the help, in groups."""
 
 NOUNS: Final = {noun: line for _, group in GROUPS for noun, line in group}
 
-PASSED_ON: Final = {"bench": "dure.bench.main"}
+PASSED_ON: Final = {"bench": "dure.bench.main", "sandbox": "dure.cli.sandbox"}
 """Nouns that read their own arguments: the module whose `run(argv)` does."""
 
 HAS_VALUE: Final = frozenset({"--store", "--app", "--output", "--by", "--reason"})

@@ -4,16 +4,21 @@ Six kilobytes can stand for four gigabytes. So the decompressor is asked for a b
 at a time, and the sizes are looked at between the pieces, not after them.
 """
 
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import Final, Protocol
 
 import brotli
-from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 from dure.fetch.failure import BodyBroken, BodyTooLarge, ConnectionLost
 from dure.fetch.policy import MIB, FetchPolicy
 from dure.fetch.wire import Reply
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 ENCODINGS: Final = "gzip, deflate, br, zstd"
 """What is offered to servers, as Accept-Encoding."""
