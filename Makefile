@@ -18,7 +18,7 @@ run: $(BUILT) ## show Dure at work: jobs, a killed worker, a recovery
 	$(BIN)/python -m dure.demo
 
 test: $(BUILT) ## run every test
-	$(PYTEST)
+	$(PYTEST) --hypothesis-profile=thorough
 
 check: $(BUILT) ## what to run before a commit: lint, types, import contracts, the fast tests
 	$(BIN)/ruff check .

@@ -7,7 +7,15 @@ if TYPE_CHECKING:
     from dure.compose import App, open_store
     from dure.core.backoff import NEVER, Backoff, RetryPolicy
     from dure.core.batch import Overlap, Report
-    from dure.core.errors import BatchRunning, DureError, NotFound, QueueFull, Refused, StoreError
+    from dure.core.errors import (
+        BatchRunning,
+        DureError,
+        NotFound,
+        QueueFull,
+        Refused,
+        StoreError,
+        TooLarge,
+    )
     from dure.core.job import Job, Unique
     from dure.core.limit import Limit, Window
     from dure.core.outcome import (
@@ -42,6 +50,7 @@ else:
             "QueueFull",
             "Refused",
             "StoreError",
+            "TooLarge",
         ),
         "dure.core.job": ("Job", "Unique"),
         "dure.core.limit": ("Limit", "Window"),
@@ -110,6 +119,7 @@ __all__ = [
     "State",
     "StoreError",
     "Suspend",
+    "TooLarge",
     "Unique",
     "Wait",
     "Window",

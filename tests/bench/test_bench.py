@@ -52,7 +52,7 @@ def store(request: pytest.FixtureRequest, sqlite_path: Path) -> str:
     """The url of a place to measure on; its parameter is the dialect."""
     if request.param == "sqlite":
         return f"sqlite:{sqlite_path}"
-    url: str = request.getfixturevalue("postgres_url")
+    url: str = request.getfixturevalue("own_postgres_url")
     return url
 
 

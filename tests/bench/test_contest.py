@@ -106,9 +106,9 @@ def test_the_peers_benchmark_can_drain_dure_on_sqlite(
     ],
 )
 def test_the_peers_benchmark_can_drain_dure_on_postgresql(
-    variant: str, said: str, tmp_path: Path, postgres_url: str
+    variant: str, said: str, tmp_path: Path, own_postgres_url: str
 ) -> None:
-    output, log = drained(tmp_path, variant, PG=postgres_url)
+    output, log = drained(tmp_path, variant, PG=own_postgres_url)
 
     assert output.startswith(said)
     assert 31 * 24 == len(log)

@@ -54,9 +54,9 @@ def test_jobs_are_cancelled_replayed_edited_and_explained(
 
 
 def test_a_schema_that_is_missing_has_its_code(
-    dure: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    dure: Any, bare_postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DURE_STORE", postgres_url)
+    monkeypatch.setenv("DURE_STORE", bare_postgres_url)
 
     assert (7, 9) == (dure("jobs").code, dure("doctor").code)
 

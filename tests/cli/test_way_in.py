@@ -206,3 +206,13 @@ def test_zsh_and_fish_know_the_same_words(dure: Any) -> None:
         assert f"-a {noun} " in fish
     assert "-l dry-run" in fish
     assert (2, "") == (dure("completion", "csh").code, dure("completion", "csh").out)
+
+
+def test_a_program_that_exits_while_it_is_imported_is_named(dure: Any) -> None:
+    Path("leaver.py").write_text("import sys\nsys.exit(3)\n")
+
+    for name in ("leaver", "leaver.py"):
+        ran = dure("run", name)
+
+        assert 2 == ran.code
+        assert "cannot be imported: SystemExit: 3 (" in ran.err

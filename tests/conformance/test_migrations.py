@@ -168,8 +168,8 @@ def add_a_migration(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.setattr(f"dure.stores.{store}.store.migrations", more)
 
 
-async def test_an_empty_database_is_made_ready(postgres_url: str) -> None:
-    store = await opened(PostgresStore(postgres_url))
+async def test_an_empty_database_is_made_ready(bare_postgres_url: str) -> None:
+    store = await opened(PostgresStore(bare_postgres_url))
 
     assert 1 == len(await store.enqueue([NewJob(STREAM, "{}")]))
     await store.close()

@@ -45,12 +45,12 @@ async def test_a_second_job_under_a_key_is_the_first_one_until_that_has_ended(
 @in_virtual_time
 async def test_a_key_with_a_period_stays_taken_until_the_period_ends(app: dure.App) -> None:
     """X2"""
-    key = Unique(key="daily", period="1h")
+    key = Unique(key="often", period="5m")
     async with running(app) as t:
         first = await t.enqueue(work(unique=key))
         await t.run_until_idle()
         again = await t.enqueue(work(unique=key))
-        await t.advance("1h")
+        await t.advance("5m")
         later = await t.enqueue(work(unique=key))
 
         assert (first.id, False) == again

@@ -35,6 +35,7 @@ BATCHES: Final = (1, 2)
 COUNTED: Final = ("added", "success", "failed", "skipped", "stale", "cancelled")
 NOTE: Final = "create table note (name text primary key, value bigint not null)"
 ADD: Final = "insert into note (name, value) values (:name, 1)"
+BUDGET: Final = settings().max_examples
 TABLES: Final = ("live", "history", "key", "tally", "attempt")
 OUTCOMES: Final = (
     *(Event.SUCCEED, Event.SKIP, Event.RETRY, Event.TIMEOUT, Event.WAIT, Event.SUSPEND),
@@ -349,18 +350,12 @@ def run(connect: Callable[[Machine], Store], examples: int, steps: int) -> None:
 
 def test_sqlite_keeps_every_promise_of_the_model() -> None:
     """X1 X2 X3 X12"""
-    run(lambda machine: SqliteStore(":memory:", clock=machine, inline=True), 100, 40)
+    run(lambda machine: SqliteStore(":memory:", clock=machine, inline=True), BUDGET, 40)
 
 
 def test_postgres_keeps_every_promise_of_the_model(postgres_url: str) -> None:
     """X1 X2 X3 X12"""
 
-    async def migrate() -> None:
-        store = PostgresStore(postgres_url)
-        await store.open()
-        await store.close()
-
-    asyncio.run(migrate())
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(NOTE)
         sweep = "".join(f"delete from dure_{table};" for table in TABLES) + "delete from note"
@@ -369,4 +364,4 @@ def test_postgres_keeps_every_promise_of_the_model(postgres_url: str) -> None:
             connection.execute(sweep.encode())
             return PostgresStore(postgres_url, clock=machine)
 
-        run(connect, 15, 30)
+        run(connect, BUDGET // 6, 30)

@@ -366,8 +366,8 @@ async def sqlite_scene(make_scene: MakeScene, sqlite_path: Path) -> Scene:
 
 
 @pytest.fixture
-async def postgres_scene(make_scene: MakeScene, postgres_url: str) -> Scene:
-    return await make_scene(postgres_url)
+async def postgres_scene(make_scene: MakeScene, own_postgres_url: str) -> Scene:
+    return await make_scene(own_postgres_url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

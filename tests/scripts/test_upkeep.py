@@ -352,4 +352,5 @@ async def test_only_postgres_has_a_horizon(stage: Stage) -> None:
         assert None is found
     else:
         assert found is not None
-        assert (None, None, 0) == (found.seconds, found.pid, found.dead_rows)
+        assert (None, None) == (found.seconds, found.pid)
+        assert found.dead_rows >= 0

@@ -60,7 +60,7 @@ def _from_path(name: str) -> ModuleType:
                 f"Give its dotted name as seen from {here}, or the path of a .py file.",
             ) from error
         raise _broken(name, error) from error
-    except Exception as error:  # a program may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a program may do anything while it is imported
         raise _broken(name, error) from error
 
 
@@ -77,13 +77,13 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # a program may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a program may do anything while it is imported
         del sys.modules[path.stem]
         raise _broken(str(path), error) from error
     return module
 
 
-def _broken(name: str, error: Exception) -> ConfigError:
+def _broken(name: str, error: BaseException) -> ConfigError:
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next

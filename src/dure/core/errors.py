@@ -4,8 +4,9 @@
     ├── ConfigError          SettingInvalid · KindUnknown · KindInvalid · UrlInvalid
     ├── NotFound
     ├── Conflict             IllegalTransition · StaleVersion
-    ├── Refused              QueueFull · ReadOnly · BatchRunning
-    └── StoreError           StoreUnavailable · SchemaBehind · SchemaAhead · StoreFull
+    ├── Refused              QueueFull · BatchRunning · TooLarge
+    └── StoreError           StoreUnavailable · StoreFull · StoreDenied · StoreCorrupt ·
+                         SchemaBehind · SchemaAhead
 
 Each class has a stable `code`; the command line maps it to an exit code.
 """
@@ -82,6 +83,10 @@ class BatchRunning(Refused):
     code = "batch_running"
 
 
+class TooLarge(Refused):
+    code = "too_large"
+
+
 class StoreError(DureError):
     code = "store"
     exit_code = 6
@@ -99,6 +104,19 @@ class StoreFull(StoreError):
 
     code = "store_full"
     retryable = True
+
+
+class StoreDenied(StoreError):
+    """The store refuses us a right. Nothing was written; somebody may grant it."""
+
+    code = "store_denied"
+    retryable = True
+
+
+class StoreCorrupt(StoreError):
+    """The store's file is damaged: going on could only make it worse."""
+
+    code = "store_corrupt"
 
 
 class SchemaBehind(StoreError):

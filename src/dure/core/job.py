@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, Final
 
+from dure.core.bounds import check_body, check_text
 from dure.core.duration import Span, seconds_of
 from dure.core.state import Priority
 
@@ -46,7 +47,12 @@ class Unique:
             raise ValueError("a unique key is taken for a period or forever, not both")
 
     def stored(self, kind: str, lane: str) -> str:
-        """The key as stores hold it and people see it: the scope comes first."""
+        """The key as stores hold it and people see it: the scope comes first. Raises TooLarge."""
+        key = self._scoped(kind, lane)
+        check_text("unique key", key)
+        return key
+
+    def _scoped(self, kind: str, lane: str) -> str:
         match self.scope:
             case "kind":
                 return f"kind:{_plain(kind)}:{self.key}"
@@ -110,6 +116,9 @@ class Options:
         for name, number in zip(("epoch", "tokens", "parent", "batch"), numbers, strict=True):
             if not 0 <= number < _NUMBERS_END:
                 raise ValueError(f"a job's {name} must be 0 or more and storable, not {number}")
+        for name, text in (("session", self.session), ("subject", self.subject)):
+            if text is not None:
+                check_text(name, text)
 
     def to_dict(self) -> dict[str, Any]:
         """What differs from the default, as plain values."""
@@ -152,6 +161,9 @@ class Job:
     body: str
     """The arguments as a JSON object, written by the kind that built the job."""
     how: Options = PLAIN
+
+    def __post_init__(self) -> None:
+        check_body(self.kind, self.body)
 
     @property
     def args(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from dure.core.bounds import ERROR_LENGTH_MAX, shortened
 from dure.ports.rows import Change, NewJob
 
 _FIELDS: Final = ("body", "session", "subject", "key")
@@ -23,7 +24,7 @@ def check_jobs(jobs: Sequence[NewJob]) -> None:
 
 
 def rounds(changes: Sequence[Change]) -> list[Sequence[Change]]:
-    """Changes in groups that name a job once; reasons and errors as a store can hold them.
+    """Changes in groups that name a job once; reasons and errors as they are kept.
 
     Nearly always one group. What somebody raised may hold any text, and must be kept.
     """
@@ -43,7 +44,7 @@ def rounds(changes: Sequence[Change]) -> list[Sequence[Change]]:
 
 def _readable(change: Change) -> Change:
     t = change.transition
-    if all(text is None or _is_storable(text) for text in (t.reason, t.error)):
+    if all(text is None or _is_kept(text) for text in (t.reason, t.error)):
         return change
     replaced = t._replace(reason=_replaced(t.reason), error=_replaced(t.error))
     return change._replace(transition=replaced)
@@ -52,7 +53,12 @@ def _readable(change: Change) -> Change:
 def _replaced(text: str | None) -> str | None:
     if text is None:
         return None
-    return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    text = shortened(text).encode(errors="replace").decode()
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _is_kept(text: str) -> bool:
+    return len(text) <= ERROR_LENGTH_MAX and _is_storable(text)
 
 
 def _is_storable(text: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from dure.core.errors import TooLarge
 from dure.engine.attempts.context import CURRENT
 from dure.engine.attempts.disposition import describe, outcome_of, outcome_of_error
 from dure.engine.attempts.frames import Answer, Call, Hello, answer_of, pack, read_frame_blocking
@@ -33,11 +34,18 @@ def main() -> NoReturn:
     message: Hello | Answer = Hello(os.getpid())
     while True:
         try:
-            frames.write(pack(message))
+            frames.write(_frame(message))
             frames.flush()
         except BrokenPipeError:
             os._exit(1)
         message = _serve(msgspec.json.decode(calls.get(), type=Call))
+
+
+def _frame(message: Hello | Answer) -> bytes:
+    try:
+        return pack(message)
+    except TooLarge as error:  # the job has failed, the child has not
+        return pack(Answer(error=str(error)))
 
 
 def _receive(calls: SimpleQueue[bytes]) -> NoReturn:

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from dure.core.bounds import shortened
 from dure.core.decide import SUCCEEDED, Cause
 from dure.core.outcome import DONE, Done, Fail, Outcome, Retry, Skip, Stale, Suspend, Wait
 from dure.core.state import Event
 from dure.engine.kind import ErrorRule, Terms
-
-ERROR_LENGTH_MAX: Final = 2000
 
 _OUTCOMES: Final = (Done, Retry, Wait, Suspend, Stale, Skip, Fail)
 
@@ -60,7 +59,7 @@ def describe(error: BaseException) -> str:
     else:
         text = f"{type(error).__name__}: {error}".rstrip(": ")
     text = text.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
-    return text if len(text) <= ERROR_LENGTH_MAX else text[: ERROR_LENGTH_MAX - 1] + "…"
+    return shortened(text)
 
 
 def cause_of(outcome: Outcome) -> Cause:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from dure.core.bounds import check_result
 from dure.core.decide import SUCCEEDED, Cause, Transition, decide
 from dure.core.errors import StoreError
 from dure.core.outcome import DONE, Done, Fail, Outcome, Retry, Skip, Stale
@@ -205,7 +206,9 @@ class Finisher:
             return Change(move, stream, None, None, claim.batch, claim.key)
         result = None
         if isinstance(outcome, Done) and outcome.result is not None:
-            result = self._encode(outcome.result).decode()
+            encoded = self._encode(outcome.result)
+            check_result(ended.work.kind.name, encoded)
+            result = encoded.decode()
         return Change(
             move,
             claim.stream,

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from dure.core.errors import StoreError
+from dure.core.errors import TooLarge
 from dure.core.job import Job, Options
 from dure.core.outcome import Done, Fail, Guard, Outcome, Retry, Skip, Stale, Suspend, Wait, Write
 from dure.engine.attempts.context import Attempt
@@ -69,10 +69,10 @@ def answer_of(outcome: Outcome) -> Answer:
 
 
 def pack(message: msgspec.Struct) -> bytes:
-    """One frame. Raises StoreError when it is too large."""
+    """One frame. Raises TooLarge."""
     payload = msgspec.json.encode(message)
     if len(payload) > FRAME_BYTES_MAX:
-        raise StoreError(
+        raise TooLarge(
             f"A message of {len(payload)} bytes is more than the {FRAME_BYTES_MAX} allowed.",
             "Keep large results in a file or a table and return a reference.",
         )

@@ -166,7 +166,14 @@ class Pacer:
                 return None
             gates = self._work_out(kind, lane_id)
         self._gates[stream] = gates
+        if self._has_supplied:
+            self._thirst.set()
         return gates
+
+    @property
+    def _has_supplied(self) -> bool:
+        """Whether there is anything to fetch, give back or report."""
+        return bool(self.caps or self.permits or self.switches)
 
     def _work_out(self, kind: Kind[Any, Any] | ChunkKind[Any], lane_id: int) -> tuple[Gate, ...]:
         terms, name = kind.terms, self._names.lane(lane_id)
@@ -224,7 +231,7 @@ class Pacer:
         """Fetch what thirsty gates ask for, and give back what lies idle."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_TICK_SECONDS):
+                async with asyncio.timeout(_TICK_SECONDS if self._has_supplied else None):
                     await self._thirst.wait()
             self._thirst.clear()
             try:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from dure.core.bounds import check_body
 from dure.core.decide import Cause, Refusal, decide
 from dure.core.errors import IllegalTransition, KindInvalid
 from dure.core.state import FINAL, Event, State
@@ -27,6 +28,7 @@ def checked(record: Record, body: str, kind: AnyKind | None) -> str:
             """Write them by name, like '{"url": "https://example.org"}'.""",
         )
     text = msgspec.json.encode(arguments).decode()
+    check_body(record.kind, text)
     try:
         match kind:
             case Kind():

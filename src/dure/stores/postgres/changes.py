@@ -36,6 +36,10 @@ _NOT_THE_JOB: Final = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.InternalClientError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.PostgresSystemError,
+    asyncpg.DataCorruptedError,
+    asyncpg.IndexCorruptedError,
 )
 
 
@@ -101,6 +105,8 @@ async def _apply_rich(connection: Any, changes: Sequence[Change], now: float | N
     except _BROKEN as error:
         _raise_unless_of_a_job(connection, error)
         if len(changes) == 1:
+            if changes[0].effects is None and isinstance(error, asyncpg.InsufficientPrivilegeError):
+                raise  # the right that is missing is ours
             text = f"{type(error).__name__}: {error}"
             return Applied(broken={changes[0].transition.id: text})
     half = len(changes) // 2

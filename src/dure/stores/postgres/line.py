@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import asyncpg
 
-from dure.core.errors import StoreError, StoreFull, StoreUnavailable, UrlInvalid
+from dure.core.errors import (
+    StoreCorrupt,
+    StoreDenied,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    UrlInvalid,
+)
 
 HOT: Final[Mapping[str, str]] = {
     "plan_cache_mode": "force_generic_plan",
@@ -34,10 +41,14 @@ _UNAVAILABLE: Final = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.InternalClientError,
+    asyncpg.ReadOnlySQLTransactionError,  # this server has become a standby
+    asyncpg.PostgresSystemError,
     OSError,
     asyncio.TimeoutError,
 )
 _FULL: Final = (asyncpg.DiskFullError,)
+_DENIED: Final = (asyncpg.InsufficientPrivilegeError,)
+_CORRUPT: Final = (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError)
 
 
 def quoted(name: str) -> str:
@@ -70,6 +81,16 @@ class Line:
                     f"PostgreSQL has no room left: {error}.",
                     "Free some space on its disk; nothing acknowledged is lost.",
                 ) from error
+            except _DENIED as error:
+                raise StoreDenied(
+                    f"PostgreSQL refuses a right: {error}.",
+                    "Connect as the owner of Dure's tables, or have it grant the right.",
+                ) from error
+            except _CORRUPT as error:
+                raise StoreCorrupt(
+                    f"PostgreSQL found damaged data: {error}.",
+                    "Stop every node, and see its log and your backups.",
+                ) from error
             except _UNAVAILABLE as error:
                 if isinstance(error, ValueError):  # a value that the driver cannot encode
                     raise
@@ -96,6 +117,11 @@ class Line:
         except asyncpg.ClientConfigurationError as error:
             raise UrlInvalid(
                 f"The PostgreSQL address cannot be used: {error}.", "Correct the URL."
+            ) from error
+        except asyncpg.InsufficientResourcesError as error:
+            raise StoreUnavailable(
+                f"PostgreSQL takes no more connections: {error}.",
+                "A node needs 8 of them: raise max_connections, or run fewer nodes.",
             ) from error
         except asyncpg.PostgresError as error:
             raise StoreUnavailable(

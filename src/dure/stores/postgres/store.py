@@ -90,10 +90,10 @@ class PostgresStore:
             await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATION_LOCK)
             if self._schema != "public" and migrate:
                 await connection.execute(f"create schema if not exists {quoted(self._schema)}")
-            if migrate:
+            if not await connection.fetchval(_HAS_SCHEMA):
+                if not migrate:
+                    raise schemas.behind(migrations("postgres"), self.url)
                 await connection.execute(schemas.CREATE)
-            elif not await connection.fetchval(_HAS_SCHEMA):
-                raise schemas.behind(migrations("postgres"), self.url)
             rows = await connection.fetch("select version, checksum from dure_migration")
             done = {row["version"]: row["checksum"] for row in rows}
             missing = schemas.pending(migrations("postgres"), done, self.url)

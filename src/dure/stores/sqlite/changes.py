@@ -29,6 +29,9 @@ _SETTLED: Final = read("sqlite", "settled")
 _KEY_FREE: Final = read("sqlite", "key_free")
 _TALLY: Final = read("sqlite", "tally")
 _EPOCH: Final = read("sqlite", "epoch_of")
+_OURS: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_READONLY}
+)
 
 
 def apply(connection: sqlite3.Connection, changes: Sequence[Change], now: float) -> Applied:
@@ -135,7 +138,7 @@ def _apply_alone(
 def _is_ours(error: Exception) -> bool:
     """Whether the store itself is in trouble, rather than one job's statement wrong."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT}
+    return code in _OURS
 
 
 def _move(connection: sqlite3.Connection, changes: Sequence[Change], now: float) -> set[int]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from dure.core.errors import StoreUnavailable, UrlInvalid
+from dure.stores.sqlite.writer import wrap
 
 MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 30_000
@@ -31,6 +32,15 @@ def open_writer(path: str, durability: str = "FULL") -> sqlite3.Connection:
             "Use a Python built with a newer SQLite.",
         )
     connection = _connect(path)
+    try:
+        _prepare(connection, path, durability)
+    except sqlite3.Error as error:
+        connection.close()
+        raise wrap(error) from error
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: str, durability: str) -> None:
     run = connection.execute
     if path != MEMORY:
         run("pragma journal_mode = wal").fetchall()
@@ -39,7 +49,6 @@ def open_writer(path: str, durability: str = "FULL") -> sqlite3.Connection:
         run("pragma wal_autocheckpoint = 4000").fetchall()
     run(f"pragma cache_size = -{_CACHE_KIB}")
     run("pragma temp_store = memory")
-    return connection
 
 
 def open_reader(path: str) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar
 
-from dure.core.errors import StoreError, StoreFull, StoreUnavailable
+from dure.core.errors import StoreCorrupt, StoreDenied, StoreError, StoreFull, StoreUnavailable
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
@@ -27,6 +27,8 @@ _GROUP_MAX: Final = 256
 """Operations in one transaction; bounds how long a commit can take."""
 _FULL_CODES: Final = frozenset({sqlite3.SQLITE_FULL})
 _BUSY_CODES: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CORRUPT_CODES: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DENIED_CODES: Final = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
 
 
 class Writer(Protocol):
@@ -50,6 +52,17 @@ def wrap(error: sqlite3.Error) -> Exception:
         return StoreUnavailable(
             f"SQLite stayed locked by another process: {error}.",
             "Look for a long transaction on the same file.",
+        )
+    if code in _CORRUPT_CODES:
+        return StoreCorrupt(
+            f"The SQLite file is damaged: {error}.",
+            "Stop every process on it and restore a backup, or save what can be read with "
+            "`sqlite3 FILE .recover`.",
+        )
+    if code in _DENIED_CODES:
+        return StoreDenied(
+            f"SQLite may not write: {error}.",
+            "Make the file, its folder and its disk writable; work goes on by itself.",
         )
     if isinstance(error, sqlite3.OperationalError | sqlite3.InternalError):
         return StoreUnavailable(f"SQLite failed: {error}.")
