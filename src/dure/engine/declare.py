@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
+from dure.core.adaptive import Bounds
 from dure.core.backoff import NEVER, RetryPolicy
 from dure.core.batch import Report
 from dure.core.duration import Span
@@ -47,6 +48,8 @@ class Declarations:
         lane: str = ...,
         priority: Priority = ...,
         retry_priority: Priority | None = ...,
+        rank: int = ...,
+        slots: tuple[int, int] | None = ...,
         limits: str | Sequence[str] = ...,
         tokens: int = ...,
         breaker: str | None = ...,
@@ -148,6 +151,8 @@ def terms_of(fn: Callable[..., Any], given: dict[str, Any]) -> Terms:
         retry = NEVER if retry <= 1 else RetryPolicy(max_attempts=retry)
     name = given.pop("name", None) or getattr(fn, "__name__", "")
     try:
+        if given.get("slots") is not None:
+            Bounds(*given["slots"])
         return Terms(
             name=name,
             retry=retry or RetryPolicy(),

@@ -50,6 +50,8 @@ class Pacer:
         self._wake = wake
         self.store_now = store_clock.now
         self.resources = {name: Resource(name, size) for name, size in resources.items()}
+        self.shares: dict[str, Resource] = {}
+        """What kinds with a range of slots may take of this node's, by kind."""
         self._gates: dict[int, tuple[Gate, ...]] = {}
         self.caps: dict[str, Cap] = {}
         self._together: dict[tuple[str, ...], Caps] = {}
@@ -165,6 +167,9 @@ class Pacer:
         if lane is not None and lane.disabled_at is not None:
             return (Closed("disabled"),)
         gates: list[Gate] = [self.resources[resource] for resource in terms.uses]
+        if terms.slots is not None:
+            share = Resource(kind.name, terms.slots[0])
+            gates.append(self.shares.setdefault(kind.name, share))
         limits = tuple(sorted({*terms.limits, *(lane.limits if lane else ())}))
         caps = {
             f"lane:{name}": (lane.max_running if lane else None)
