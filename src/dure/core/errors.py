@@ -4,7 +4,7 @@
     ├── ConfigError          SettingInvalid · KindUnknown · KindInvalid · UrlInvalid
     ├── NotFound
     ├── Conflict             IllegalTransition · StaleVersion
-    ├── Refused              QueueFull · ReadOnly · BatchRunning
+    ├── Refused              QueueFull · ReadOnly · BatchRunning · Unauthenticated · Forbidden
     └── StoreError           StoreUnavailable · SchemaBehind · SchemaAhead · StoreFull
 
 Each class has a stable `code`; the command line maps it to an exit code.
@@ -80,6 +80,18 @@ class QueueFull(Refused):
 
 class BatchRunning(Refused):
     code = "batch_running"
+
+
+class Unauthenticated(Refused):
+    """Nobody we know asks."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(Refused):
+    """Who asks may not do this."""
+
+    code = "forbidden"
 
 
 class StoreError(DureError):
