@@ -136,6 +136,8 @@ class App(Declarations):
         """Let go of the store."""
         self._opened -= 1
         if self._opened == 0:
+            for close in self.closers.values():
+                await close()
             await self.store.close()
 
     async def enqueue(self, job: Job, **options: Any) -> Receipt:

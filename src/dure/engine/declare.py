@@ -1,6 +1,6 @@
 """Declaring kinds: the decorators, and the register of what was declared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -38,6 +38,8 @@ class Declarations:
         self.reports: dict[str, Kind[[Report], Any]] = {}
         self.schemas: dict[str, Traversable] = {}
         self.duties: dict[str, Tick] = {}
+        self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
+        """What to close together with the app."""
 
     @overload
     def kind(self, fn: Callable[P, R], /) -> Kind[P, R]: ...
