@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from tests.ai.wire import FakeWire, Script
 
 import dure
 from dure import ai
 from dure.core.backoff import Backoff, RetryPolicy
-from tests.ai.wire import FakeWire, Script
 
 
 class Summary(msgspec.Struct):

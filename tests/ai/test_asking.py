@@ -1,9 +1,10 @@
 """Asking within a job: a validated value, accounts, the cache, and what stops it."""
 
-from dure import State
-from dure.testing import in_virtual_time, running
 from tests.ai.desk import GOOD, bench
 from tests.ai.wire import said
+
+from dure import State
+from dure.testing import in_virtual_time, running
 
 
 @in_virtual_time

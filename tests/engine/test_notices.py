@@ -43,7 +43,9 @@ def app_heard() -> tuple[dure.App, list[Any]]:
             case "suspends":
                 return dure.Suspend("QUOTA", "no money")
             case "follows":
-                return dure.Done(then=[work_of("plain"), work_of("plain", lane="other")])
+                assert dure.current().priority is dure.Priority.HIGH
+                jobs = [work_of("plain"), work_of("plain", lane="other")]
+                return dure.Done({"made": 2}, then=jobs)
             case _:
                 return dure.Done()
 
@@ -103,12 +105,15 @@ def dure_filter(text: str) -> Any:
 async def test_doubles_and_follow_ups_are_told_apart() -> None:
     app, heard = app_heard()
     async with running(app) as t:
-        await t.enqueue_many([work_of("follows").options(unique="one")] * 2)
+        await t.enqueue_many(
+            [work_of("follows").options(unique="one", priority=dure.Priority.HIGH)] * 2
+        )
         await t.run_until_idle()
 
     put = of(heard, Enqueued)
     assert [(1, 1, False)] == [(n.jobs, n.doubles, n.is_follow_up) for n in put if n.doubles]
     assert {"default", "other"} == {n.lane for n in put if n.is_follow_up}
+    assert ['{"made":2}'] == [n.result for n in of(heard, Moved) if n.result]
 
 
 @in_virtual_time

@@ -65,6 +65,8 @@ class Moved(NamedTuple):
     error: str | None = None
     seconds: float | None = None
     """How long the attempt ran; None when no attempt ended, or its worker did not say."""
+    result: str | None = None
+    """What a handler has answered, as JSON."""
 
 
 class Refused(NamedTuple):

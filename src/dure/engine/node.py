@@ -281,7 +281,7 @@ class Node:
                 tell(Refused(claim.id, kind, work.lane, claim.attempt, self.worker))
                 continue
             seconds = work.ended - work.started if work.started else None
-            tell(moved(change.transition, kind, work.lane, seconds))
+            tell(moved(change.transition, kind, work.lane, seconds, change.result))
             if change.effects is not None and change.effects.then and Enqueued in heard:
                 jobs = change.effects.then
                 tell_enqueued(self.notices, names, jobs, [True] * len(jobs), is_follow_up=True)

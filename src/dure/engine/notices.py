@@ -66,7 +66,13 @@ class Notices:
             tell("listener.broke", logging.ERROR, listener=name, notice=told, error=repr(error))
 
 
-def moved(move: Transition, kind: str, lane: str, seconds: float | None = None) -> Moved:
+def moved(
+    move: Transition,
+    kind: str,
+    lane: str,
+    seconds: float | None = None,
+    result: str | None = None,
+) -> Moved:
     """A committed transition as a notice."""
     return Moved(
         move.id,
@@ -80,6 +86,7 @@ def moved(move: Transition, kind: str, lane: str, seconds: float | None = None) 
         move.reason,
         move.error,
         seconds,
+        result,
     )
 
 
