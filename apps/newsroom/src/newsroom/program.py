@@ -1,0 +1,87 @@
+"""The newsroom put together: one app, what it fetches and asks with, and its surface."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.resources import files
+
+from prometheus_client import CollectorRegistry
+
+import dure
+from dure.ai import Desk, Provider
+from dure.engine.node import Node
+from dure.fetch import Fetcher, FetchPolicy, Wire
+from dure.ports.clock import Clock
+from newsroom.alerts import Alerts
+from newsroom.analysis import Analysis
+from newsroom.crawl import Crawl
+from newsroom.diary import keep_diary
+from newsroom.metrics import NewsMetrics
+from newsroom.model import Observed, provider_of
+from newsroom.records import Records
+from newsroom.settings import Settings
+
+
+class Newsroom:
+    """Everything declared on `app`; use it as a context, then run nodes of it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        wire: Wire | None = None,
+        provider: Provider | None = None,
+    ) -> None:
+        self.settings = settings
+        self.app = dure.App(settings.store, clock=clock)
+        self.app.migrations("newsroom", files("newsroom") / "migrations")
+        self.registry = CollectorRegistry()
+        self.metrics = NewsMetrics(self.app, self.registry)
+        keep_diary(self.app)
+        self.records = Records(self.app)
+        self._stack = AsyncExitStack()
+        self.fetcher = Fetcher(_policy(settings), wire=wire, clock=clock)
+        self._http = None
+        if wire is not None:
+            self._http = Fetcher(FetchPolicy.for_api(allow=settings.allow), wire=wire, clock=clock)
+        self.desk = Desk(
+            self.app,
+            provider=Observed(provider or provider_of(settings, self._http), self.metrics),
+            limits=settings.ai_limits,
+            day="Asia/Seoul",
+        )
+        self.analysis = Analysis(self.app, self.desk, self.records, settings)
+        self.crawl = Crawl(
+            self.app,
+            self.fetcher,
+            self.analysis,
+            self.records,
+            metrics=self.metrics,
+            settings=settings,
+        )
+        self.alerts = Alerts(self.app, settings, wire=wire, clock=clock)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["Newsroom"]:
+        """Connected to the store and the network inside of the block."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.fetcher)
+            if self._http is not None:
+                await stack.enter_async_context(self._http)
+            await stack.enter_async_context(self.alerts.open())
+            await stack.enter_async_context(self.app)
+            yield self
+
+    def node(self) -> Node:
+        """A worker with the times of the settings (A8)."""
+        return self.app.node(
+            slots=self.settings.slots,
+            lease=self.settings.seconds("stuck_after"),
+            sweep=self.settings.seconds("sweep"),
+        )
+
+
+def _policy(settings: Settings) -> FetchPolicy:
+    return FetchPolicy(
+        user_agents=(settings.user_agent,), robots=settings.robots, allow=settings.allow
+    )
