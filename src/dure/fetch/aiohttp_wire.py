@@ -32,9 +32,8 @@ _KEEP_ALIVE_SECONDS: Final = 30.0
 class AiohttpReply:
     """One answer whose body may still be on its way."""
 
-    def __init__(self, response: aiohttp.ClientResponse, peer: str | None, idle: float) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, peer: str | None) -> None:
         self._response = response
-        self._idle = idle
         self.status = response.status
         self.headers: Headers = response.headers
         self.peer = peer
@@ -106,10 +105,18 @@ class AiohttpWire:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise failure_of(error, "the head") from error
+        peer: str | None = None
         connection = response.connection
-        transport = None if connection is None else connection.transport
-        address = None if transport is None else transport.get_extra_info("peername")
-        return AiohttpReply(response, address and address[0], call.timeouts.idle)
+        if connection is not None and connection.transport is not None:
+            # A body that came with its head has given its connection back, which was checked
+            # when it was made.
+            address = connection.transport.get_extra_info("peername")
+            peer = address[0] if address else None
+            protocol = connection.protocol
+            if protocol is not None and call.timeouts.idle != call.timeouts.first_byte:
+                protocol.read_timeout = call.timeouts.idle
+                protocol.start_timeout()
+        return AiohttpReply(response, peer)
 
     async def close(self) -> None:
         await self._session.close()

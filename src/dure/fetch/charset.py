@@ -14,6 +14,9 @@ import chardet
 
 PRESCAN_BYTES: Final = 1024
 """How far into a page a meta element can name its charset (HTML standard)."""
+_LIKE_UTF8: Final = (None, "utf-8")
+_THREE_BYTES: Final = "\u0800"
+"""The first letter that UTF-8 writes in three bytes; Hangul lies beyond it."""
 _DETECT_BYTES: Final = 64 * 1024
 """How much a detector reads; more does not change its mind."""
 
@@ -51,17 +54,17 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace"), charset
     named = label_in(content_type)
-    if named is None or named == "utf-8":
-        # By far the most pages are UTF-8, and no other text looks like it by accident.
-        try:
-            return body.decode("utf-8"), "utf-8"
-        except UnicodeDecodeError:
-            pass
-    for charset in filter(None, dict.fromkeys((named, _meta(body), "utf-8", "cp949"))):
+    text = _strict(body, "utf-8")
+    # By far the most pages are UTF-8, and no other text looks like it by accident: letters of
+    # three bytes prove it even against a label.
+    if text is not None and (named in _LIKE_UTF8 or max(text, default="") >= _THREE_BYTES):
+        return text, "utf-8"
+    claims = dict.fromkeys(filter(None, (named, _meta(body), "utf-8", "cp949")))
+    for charset in claims:
         text = _strict(body, charset)
         if text is not None:
             return text, charset
-    return _guess(body, named)
+    return _guess(body, list(claims))
 
 
 @lru_cache(maxsize=256)
@@ -98,8 +101,14 @@ def _strict(body: bytes, charset: str) -> str | None:
         return None
 
 
-def _guess(body: bytes, named: str | None) -> tuple[str, str]:
-    """What no rule could read: mostly a good text with a few broken bytes in it."""
+def _guess(body: bytes, claims: list[str]) -> tuple[str, str]:
+    """What no rule could read whole, mostly a text with a few broken bytes: the least damage."""
     seen = chardet.detect(body[:_DETECT_BYTES])["encoding"]
-    charset = named or (_known(seen) if seen else None) or "utf-8"
-    return body.decode(charset, "replace"), charset
+    guessed = _known(seen) if seen else None
+    tried = claims if guessed is None else [*claims, guessed]
+    read = [(body.decode(charset, "replace"), charset) for charset in tried]
+    return min(read, key=_damage)
+
+
+def _damage(read: tuple[str, str]) -> int:
+    return read[0].count("\ufffd")

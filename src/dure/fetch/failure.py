@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from dure.core.errors import DureError
 from dure.core.outcome import Fail, Outcome, Retry, Skip, Suspend, Wait
 from dure.engine.kind import ErrorRule
-from dure.fetch.redact import redact_url
+from dure.fetch.redact import redact, redact_url
 
 if TYPE_CHECKING:
     from dure.fetch.page import Page
@@ -49,6 +49,11 @@ class Failure(StrEnum):
     """It answers, but not what was agreed: code must change."""
     OURS = "ours"
     """We asked for something that must not or cannot be asked."""
+
+    @property
+    def is_worth_a_retry(self) -> bool:
+        """Whether time alone may cure it."""
+        return self in {Failure.TRANSIENT, Failure.RATE_LIMITED, Failure.BLOCKED}
 
 
 class FetchError(DureError):
@@ -76,7 +81,15 @@ class FetchError(DureError):
         """Seconds from the failure before which another attempt is pointless."""
         self.page = page
         """The answer, where there was one; its body may say more than its status."""
-        super().__init__(f"{message} ({self.url})" if url else message, hint)
+        super().__init__(redact(message), hint)
+
+    def about(self, url: str, host: str) -> None:
+        """Say where it happened, if nobody has yet."""
+        self.url = self.url or redact_url(url)
+        self.host = self.host or host
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.message, self.url and f"({self.url})", self.hint)))
 
 
 class Unavailable(FetchError):

@@ -11,6 +11,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from dure.core import breaker as circuit
+from dure.fetch.cookies import Cookies
 from dure.fetch.failure import Failure
 from dure.fetch.policy import Manners
 
@@ -22,6 +23,8 @@ _GAP_NONE: Final = 0.01
 _GAP_DECAY: Final = 0.9
 _DOUBLINGS_MAX: Final = 30
 _DEBT_MAX: Final = 1000.0
+_HEALTHY: Final = frozenset({"outcomes", "phase"})
+"""What the value of a breaker holds when it is closed and has forgotten."""
 
 
 class Why(StrEnum):
@@ -107,6 +110,23 @@ class Host:
         self._budget = float(manners.retries)
         self._budget_at = -inf
         self._breaker: circuit.Standing = {}
+        self._cookies: Cookies | None = None
+
+    @property
+    def last_at(self) -> float:
+        """The moment of its latest start."""
+        return self._next_at
+
+    @property
+    def cookies(self) -> Cookies:
+        """Its session."""
+        if self._cookies is None:
+            self._cookies = Cookies()
+        return self._cookies
+
+    @property
+    def has_cookies(self) -> bool:
+        return self._cookies is not None
 
     @property
     def gap(self) -> float:
@@ -166,6 +186,21 @@ class Host:
         elif failure is Failure.BLOCKED:
             self._refuse(now, draw)
         self._count(failure, now)
+
+    def is_resting(self, now: float) -> bool:
+        """Whether it asked for a rest, refused us, or its breaker opened, and that is not over."""
+        return self._rest_until > now or (
+            "until" in self._breaker
+            and self._breaker.get("phase") == circuit.Phase.OPEN.value
+            and self._breaker["until"] > now
+        )
+
+    def is_plain(self, now: float) -> bool:
+        """Whether there is nothing about it that would be lost by forgetting it."""
+        learnt = (self._gap, self._strikes, self._bans, self.agent, self._breaker, self._cookies)
+        if self.running or any(learnt):
+            return False
+        return max(self._next_at, self._rest_until) <= now
 
     def rest(self, now: float, seconds: float, why: str) -> None:
         """Stay away for so long: a ban page was seen, or a person says so."""
@@ -247,6 +282,8 @@ class Host:
             self._budget = min(self._budget + manners.retry_share, float(manners.retries))
         if self._breaker and manners.breaker is not None:
             self._breaker = circuit.record(manners.breaker, self._breaker, now, 1, 0)
+            if self._breaker.keys() <= _HEALTHY and "1" not in self._breaker.get("outcomes", ""):
+                self._breaker = {}  # nothing left to remember, and the next success costs nothing
 
     def _slow_down(self, result: Result, now: float, draw: float) -> None:
         """One strike for each rest: answers to what was under way when it began say nothing new."""

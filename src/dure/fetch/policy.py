@@ -118,6 +118,8 @@ class FetchPolicy:
     redirects_max: int = 10
     cookies: bool = True
     """Whether each host's cookies are kept and sent back."""
+    hosts_max: int = 50_000
+    """Hosts remembered at once; beyond it idle ones without a history are forgotten."""
     connections: int = 256
     """Connections open at once."""
     judge: Judge = judge
@@ -135,6 +137,7 @@ class FetchPolicy:
         _check("headers_max", self.headers_max, 1, 10_000)
         _check("header_bytes_max", self.header_bytes_max, 256, MIB)
         _check("redirects_max", self.redirects_max, 0, 10)
+        _check("hosts_max", self.hosts_max, 1, 10_000_000)
         _check("connections", self.connections, 1, 10_000)
         object.__setattr__(self, "networks", tuple(map(ip_network, self.allow)))
 
@@ -142,7 +145,18 @@ class FetchPolicy:
     def for_api(cls, **others: Any) -> Self:
         """For calls of an API whose terms we know: its pace is the engine's limits, not ours."""
         manners = Manners(
-            delay=0.0, concurrency=10_000, slow_from=86400.0, wait_max=0.0, breaker=None
+            delay=0.0,
+            concurrency=10_000,
+            slow_from=86400.0,
+            pause_first=0.0,
+            pause_max=0.0,
+            gap_max=0.0,
+            ban_first=0.0,
+            ban_max=0.0,
+            retries=10_000,
+            retry_refill=0.001,
+            wait_max=0.0,
+            breaker=None,
         )
         fixed = {"robots": Robots.IGNORE, "cookies": False, "redirects_max": 0}
         return cls(**{**fixed, "manners": manners, **others})

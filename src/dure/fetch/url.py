@@ -36,6 +36,8 @@ class Parts(NamedTuple):
     """The host without its port, an IPv6 address without brackets."""
     path: str
     """Path and query."""
+    origin: str
+    """Scheme and host: what a robots.txt is valid for."""
 
 
 def canonical(url: str, *, drop_tracking: bool = False) -> str:
@@ -77,13 +79,14 @@ def split(url: str) -> Parts:
     """The parts of an address that a fetch needs. Raises UrlRefused."""
     parsed = _parse(url)
     parsed.hash = ""
-    scheme, name = parsed.protocol[:-1], parsed.hostname
+    name = parsed.hostname
     return Parts(
         parsed.href,
-        scheme,
+        parsed.protocol[:-1],
         parsed.host,
         name[1:-1] if name.startswith("[") else name,
         parsed.pathname + parsed.search,
+        parsed.origin,
     )
 
 
