@@ -6,7 +6,7 @@ Every change needs an admin and is in the audit under the actor's name.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from starlette.requests import Request
@@ -27,14 +27,25 @@ _SPREAD_SECONDS_MAX: Final = 7 * 86400.0
 _BY: Final = ("reason", "kind", "lane")
 
 
-def job_routes(app: App, access: Access, *, kinds: Sequence[str] = ()) -> list[Route]:
+class Resume(Protocol):
+    """An application's own way to let SUSPENDED jobs of one reason run again."""
+
+    async def __call__(self, reason: str, *, by: str, note: str, spread: float) -> Result: ...
+
+
+def job_routes(
+    app: App, access: Access, *, kinds: Sequence[str] = (), resume: Resume | None = None
+) -> list[Route]:
     """Routes to mount below an application's path. With `kinds` only jobs of these exist here.
+
+    With `resume`, such as that of an AI desk, which also lifts what holds the jobs back, a
+    resume takes a reason and nothing that would narrow it further.
 
     `POST resume?reason=`, `POST retry`, `GET dead-letters`, `POST dead-letters/replay`,
     `GET {id}`, `POST {id}/retry`, `PUT {id}/arguments`; all but the last two take `kind`,
     `lane`, `q` (a filter as of `dure jobs`) and, where jobs start, `spread`.
     """
-    desk = _Desk(app, access, tuple(kinds))
+    desk = _Desk(app, access, tuple(kinds), resume)
     return [
         Route("/resume", desk.resume, methods=["POST"]),
         Route("/retry", partial(desk.retry, states=None), methods=["POST"]),
@@ -52,21 +63,30 @@ _DEAD: Final = (State.FAILED,)
 class _Desk:
     """Translates requests into commands, and results into JSON."""
 
-    def __init__(self, app: App, access: Access, kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self, app: App, access: Access, kinds: tuple[str, ...], resume: Resume | None
+    ) -> None:
         self._app = app
         self._access = access
         self._kinds = kinds
+        self._resume = resume
 
     async def resume(self, request: Request) -> Response:
         """SUSPENDED jobs may run again, those of one reason or all, at once or spread."""
         actor = self._access.actor(request)
-        asked = _asked(request, {*_BY, "q", "spread"})
-        result = await self._app.commands.resume_jobs(
-            self._wanted(asked),
-            by=actor.name,
-            reason=f"{request.method} {request.url.path}",
-            spread=_spread(asked),
-        )
+        note = f"{request.method} {request.url.path}"
+        if self._resume is not None:
+            asked = _asked(request, {"reason", "spread"})
+            if "reason" not in asked:
+                raise ConfigError("Which reason?", "Write resume?reason=QUOTA.")
+            result = await self._resume(
+                asked["reason"], by=actor.name, note=note, spread=_spread(asked)
+            )
+        else:
+            asked = _asked(request, {*_BY, "q", "spread"})
+            result = await self._app.commands.resume_jobs(
+                self._wanted(asked), by=actor.name, reason=note, spread=_spread(asked)
+            )
         return _done(result, resumed=result.applied)
 
     async def retry(self, request: Request, *, states: Sequence[State] | None) -> Response:

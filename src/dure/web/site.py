@@ -20,7 +20,10 @@ from dure.web.problem import on_any_error, on_dure_error, on_http_error
 BODY_BYTES_MAX: Final = 64 * 1024
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'",
+    ),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),

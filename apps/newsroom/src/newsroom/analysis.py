@@ -37,7 +37,7 @@ class Analysis:
     def jobs(
         self, article: str, version: int, *, lane: str, priority: dure.Priority, which: slice
     ) -> list[dure.Job]:
-        """Jobs about one version of an article; a second one of a kind is refused while it waits."""
+        """Jobs about one version of an article; none is made twice while it waits."""
         return [
             kind(article, version).options(
                 lane=lane, priority=priority, unique=f"{article}-v{version}"

@@ -6,10 +6,11 @@ ARTICLE  reads one article, keeps it, and asks for a SUMMARY when it is long eno
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import dure
 from dure.core.batch import Overlap, Report
+from dure.engine.kind import ErrorRule
 from dure.fetch import ERRORS, Fetcher, Page, Validators
 from dure.fetch.failure import NotThere
 from newsroom.analysis import Analysis
@@ -50,14 +51,18 @@ class Crawl:
         self._metrics = metrics
         self._settings = settings
         app.limit(SITE, settings.news_rate)
-        fetching = {"limits": SITE, "errors": ERRORS, "timeout": _FETCH_SECONDS, "uses": "http"}
-        retry = settings.retry
-        already = {dure.BatchRunning: dure.Skip("the crawl before this one is still under way")}
-        crawl = app.kind(name=CRAWL, retry=retry, errors=already)(self._crawl)
-        self._section = app.kind(name=SECTION, rank=-1, retry=retry, **fetching)(self._read_list)
-        self._article = app.kind(name=ARTICLE, slots=(4, 16), retry=retry, **fetching)(
-            self._read_article
-        )
+        fetching: dict[str, Any] = {
+            "limits": SITE,
+            "errors": ERRORS,
+            "timeout": _FETCH_SECONDS,
+            "uses": "http",
+            "retry": settings.retry,
+        }
+        before = dure.Skip("the crawl before this one is still under way")
+        running: dict[type[BaseException], ErrorRule] = {dure.BatchRunning: before}
+        crawl = app.kind(name=CRAWL, retry=settings.retry, errors=running)(self._crawl)
+        self._section = app.kind(name=SECTION, rank=-1, **fetching)(self._read_list)
+        self._article = app.kind(name=ARTICLE, slots=(4, 16), **fetching)(self._read_article)
         app.report(CRAWL)(self._over)
         app.schedule("crawl", settings.crawl, crawl(), tz="Asia/Seoul")
 
@@ -115,9 +120,8 @@ class Crawl:
         )
 
     def _job(self, item: Item, section: str) -> dure.Job:
-        return self._article(item.oid, item.aid, item.url, item.title, section).options(
-            lane=section, priority=self._priority(item.title), unique=item.id
-        )
+        job: dure.Job = self._article(item.oid, item.aid, item.url, item.title, section)
+        return job.options(lane=section, priority=self._priority(item.title), unique=item.id)
 
     def _priority(self, title: str) -> dure.Priority:
         is_urgent = any(word in title for word in self._settings.urgent_words)

@@ -30,6 +30,9 @@ class Observed:
     def tokens(self, usage: Usage) -> int:
         return self._provider.tokens(usage)
 
+    async def close(self) -> None:
+        await self._provider.close()
+
     async def ask(self, question: Question) -> Answer:
         """The provider's answer, as it is."""
         clock = asyncio.get_running_loop().time

@@ -48,7 +48,7 @@ class Settings:
     """Requests to the news site, over all nodes."""
     user_agent: str = "Mozilla/5.0 (compatible; dure-newsroom/0.1)"
     robots: Robots = Robots.OBEY
-    """The site's robots.txt refuses most programs. `ignore` is a decision you have to answer for."""
+    """News sites let few programs in. To `ignore` that is a decision you have to answer for."""
     allow: tuple[str, ...] = ()
     """Private networks that may be reached, as 127.0.0.0/8."""
     recheck: str = "30m"
