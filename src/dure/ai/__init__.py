@@ -4,6 +4,7 @@ from dure.ai.budget import Budget
 from dure.ai.classify import classify
 from dure.ai.compatible import OpenAICompatible
 from dure.ai.desk import Desk, Reply
+from dure.ai.local.provider import Local
 from dure.ai.price import Price
 from dure.ai.prompt import Prompt
 from dure.ai.provider import Answer, Provider, Question, Usage
@@ -16,6 +17,7 @@ __all__ = [
     "Budget",
     "Desk",
     "Disposition",
+    "Local",
     "OpenAICompatible",
     "Price",
     "Prompt",
