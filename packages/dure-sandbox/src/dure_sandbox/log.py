@@ -1,7 +1,6 @@
 """What was asked of the sandbox, when, and what it did: proof of politeness and once-only."""
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -85,6 +84,13 @@ class Log:
             and (fault is None or each.fault == fault)
         ]
 
+    def summary(self) -> dict[str, "HostSummary"]:
+        """What each host saw, by host."""
+        hosts: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+        for each in self.entries:
+            hosts[each.host, each.site].append(each)
+        return {host: _summary_of(site, seen) for (host, site), seen in sorted(hosts.items())}
+
     def clear(self) -> None:
         self.entries.clear()
         self.total = 0
@@ -106,14 +112,6 @@ class HostSummary:
     smallest_gap_seconds: float | None
     asked_again: int
     """Requests that repeat an earlier one: method, target and body."""
-
-
-def summary(entries: Iterable[Entry]) -> dict[str, HostSummary]:
-    """What each host saw, by host."""
-    hosts: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for each in entries:
-        hosts[each.host, each.site].append(each)
-    return {host: _summary_of(site, seen) for (host, site), seen in sorted(hosts.items())}
 
 
 def _summary_of(site: str, seen: list[Entry]) -> HostSummary:

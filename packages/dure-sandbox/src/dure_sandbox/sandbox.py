@@ -1,6 +1,7 @@
 """The sandbox as a whole: sites, faults and the log, on sockets or in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
@@ -8,17 +9,26 @@ from typing import Final, Generic, Self, TypeVar
 from dure.core.errors import ConfigError
 from dure.ports.clock import Clock, SystemClock
 from dure_sandbox.ai.site import Ai, AiOptions
-from dure_sandbox.delivery import Delivery
-from dure_sandbox.exchange import Request, Site
+from dure_sandbox.control import PREFIX, Control
+from dure_sandbox.delivery import Delivery, Head, Step, Steps
+from dure_sandbox.exchange import Request, Response, Site
+from dure_sandbox.faults.active import Faults
+from dure_sandbox.faults.effects import strike
+from dure_sandbox.faults.fault import Fault
 from dure_sandbox.listener import Listener
 from dure_sandbox.log import Log
-from dure_sandbox.news.site import News, NewsOptions
+from dure_sandbox.news.site import ARTICLE_HOST, LIST_HOST, News, NewsOptions
 from dure_sandbox.shop.site import Shop, ShopOptions
+from dure_sandbox.wire import SandboxWire
 
 SiteT = TypeVar("SiteT", bound=Site)
 
 MEMORY_DOMAIN: Final = "sandbox.test"
 """Where sites live when there are no sockets; the name is reserved, so nothing real has it."""
+
+
+OPENAI_HOST: Final = "api.openai.com"
+"""In memory the real names of hosts lead here too, so that real settings can be tried."""
 
 
 class Place(Generic[SiteT]):
@@ -49,6 +59,7 @@ class Sandbox:
         news: NewsOptions | None = None,
         shop: ShopOptions | None = None,
         ai: AiOptions | None = None,
+        faults: Iterable[Fault] = (),
         log_file: Path | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -58,7 +69,13 @@ class Sandbox:
         self.news = Place(News(seed, news or NewsOptions()))
         self.shop = Place(Shop(seed, shop or ShopOptions()))
         self.ai = Place(Ai(seed, ai or AiOptions()))
+        self.faults = Faults(seed, self.clock)
+        for fault in faults:
+            self.faults.add(fault)
         self.log = Log(log_file)
+        self._control = Control(
+            self.faults, self.log, lambda: {each.name: each.url for each in self.places}
+        )
         self._host, self._port = host, port
         self._has_many_hosts = shop is not None and shop.hosts > 1
         self._listeners: list[Listener] = []
@@ -96,11 +113,39 @@ class Sandbox:
         return self.shop.site.urls(self.shop.url)
 
     def respond(self, site: Site, request: Request) -> Delivery:
-        """Answer one request and note it."""
+        """Answer one request, as a fault leaves the answer, and note it."""
+        if request.target.startswith(PREFIX):
+            return self._control.answer(request)
         now = self.clock.now()
-        response = site.answer(request, now)
-        self.log.note(site.name, request, response.status, "", now)
-        return response
+        fault = self.faults.pick(site.name, request, now)
+        if fault is None:
+            response = site.answer(request, now)
+            self.log.note(site.name, request, response.status, "", now)
+            return response
+        delivery = strike(fault, request, site.answer(request, now), site)
+        if isinstance(delivery, Response):
+            status = delivery.status
+        else:
+            delivery, status = _with_status(delivery)
+        self.log.note(site.name, request, status, fault.kind, now)
+        return delivery
+
+    def wire(self) -> SandboxWire:
+        """The sites in memory, for `dure.fetch`: without sockets, on whatever time the loop has."""
+        return SandboxWire(self)
+
+    def site_at(self, host: str) -> Site | None:
+        """Which site a host belongs to, in memory."""
+        name = host.rpartition(":")[0] or host
+        if name in {LIST_HOST, ARTICLE_HOST}:
+            return self.news.site
+        if name == OPENAI_HOST:
+            return self.ai.site
+        first, _, domain = name.partition(".")
+        kind = first.partition("-")[0]
+        if domain == MEMORY_DOMAIN:
+            return next((each.site for each in self.places if each.name == kind), None)
+        return None
 
     async def _open(self, place: Place[News] | Place[Shop] | Place[Ai], port: int) -> None:
         site: Site = place.site
@@ -115,3 +160,13 @@ class Sandbox:
                 "Choose another --port, or end what listens there.",
             ) from error
         place.url = f"http://{self._host}:{listener.port}"
+
+
+def _with_status(steps: Steps) -> tuple[Steps, int]:
+    """The same steps, and the status they will send; 0 when they break off before that."""
+    seen: list[Step] = []
+    for step in steps:
+        seen.append(step)
+        if isinstance(step, Head):
+            return chain(seen, steps), step.status
+    return iter(seen), 0
