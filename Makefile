@@ -9,12 +9,15 @@ SEEDS ?= 1000
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt bench simulate venv pin clean
+.PHONY: help run run-engine test check fmt bench simulate venv pin clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-run: $(BUILT) ## show Dure at work: jobs, a killed worker, a recovery
+run: $(BUILT) ## the newsroom against a sandbox full of faults (STORE=postgresql://... too)
+	$(BIN)/newsroom demo
+
+run-engine: $(BUILT) ## show the engine at work: jobs, a killed worker, a recovery
 	$(BIN)/python -m dure.demo
 
 test: $(BUILT) ## run every test

@@ -93,7 +93,7 @@ def _hear(notice: Notice) -> None:
         case Moved() if notice.kind in KINDS:
             _moved(notice)
         case Started() if notice.kind in KINDS:
-            _tell("ai_job_start", **_job(notice), worker=notice.worker)
+            _tell("ai_job_start", logging.INFO, **_job(notice), worker=notice.worker)
         case Claimed() if notice.kind in KINDS:
             _tell(
                 "ai_worker_found", kind=notice.kind, lane=notice.lane, jobs=notice.jobs,

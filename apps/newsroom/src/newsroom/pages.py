@@ -149,7 +149,7 @@ def _parts(shown: Shown, language: str) -> Iterable[str]:
             case TermCards() as made:
                 cards = "".join(
                     f"<div><dt>{escape(card.term)}</dt><dd>{escape(card.meaning)}</dd></div>"
-                    for card in made.terms
+                    for card in {card.term: card for card in made.terms}.values()
                 )
                 yield _part("terms", language, f'<dl class="terms">{cards}</dl>')
             case Insight() as made:

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.resources import files
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 
 import dure
 from dure.ai import Desk, Provider
 from dure.engine.node import Node
-from dure.fetch import Fetcher, FetchPolicy, Wire
+from dure.fetch import Fetcher, FetchPolicy, Manners, Wire
 from dure.ports.clock import Clock
 from newsroom.alerts import Alerts
 from newsroom.analysis import Analysis
@@ -39,7 +40,6 @@ class Newsroom:
         self.metrics = NewsMetrics(self.app, self.registry)
         keep_diary(self.app)
         self.records = Records(self.app)
-        self._stack = AsyncExitStack()
         self.fetcher = Fetcher(_policy(settings), wire=wire, clock=clock)
         self._http = None
         if wire is not None:
@@ -62,26 +62,37 @@ class Newsroom:
         self.alerts = Alerts(self.app, settings, wire=wire, clock=clock)
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator["Newsroom"]:
-        """Connected to the store and the network inside of the block."""
+    async def online(self) -> AsyncIterator[None]:
+        """Connected to the news site, the model and whoever hears alerts inside of the block."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.fetcher)
             if self._http is not None:
                 await stack.enter_async_context(self._http)
             await stack.enter_async_context(self.alerts.open())
-            await stack.enter_async_context(self.app)
-            yield self
+            stack.push_async_callback(self.desk.provider.close)
+            yield
 
-    def node(self) -> Node:
-        """A worker with the times of the settings (A8)."""
-        return self.app.node(
-            slots=self.settings.slots,
-            lease=self.settings.seconds("stuck_after"),
-            sweep=self.settings.seconds("sweep"),
-        )
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Node]:
+        """At work inside of the block."""
+        async with self.online(), self.app.working(**self.terms) as node:
+            yield node
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What a node of the newsroom is given: with it jobs are stuck as the settings say (A8)."""
+        return {
+            "slots": self.settings.slots,
+            "lease": self.settings.seconds("stuck_after"),
+            "sweep": self.settings.seconds("sweep"),
+        }
 
 
 def _policy(settings: Settings) -> FetchPolicy:
+    """The pace is the engine's limit, which holds over all nodes; rests and robots are here."""
     return FetchPolicy(
-        user_agents=(settings.user_agent,), robots=settings.robots, allow=settings.allow
+        user_agents=(settings.user_agent,),
+        robots=settings.robots,
+        allow=settings.allow,
+        manners=Manners(delay=0.0, concurrency=8),
     )

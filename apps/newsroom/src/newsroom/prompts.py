@@ -80,11 +80,6 @@ def _quiz_is_fair(quiz: Quiz) -> str | None:
     return None
 
 
-def _terms_differ(cards: TermCards) -> str | None:
-    terms = [card.term for card in cards.terms]
-    return None if len(set(terms)) == len(terms) else "a term is explained twice"
-
-
 _EDITOR: Final = (
     "당신은 경제 뉴스를 처음 접하는 독자를 위한 편집자입니다. 기사에 있는 사실만 사용하고, "
     "한국어로, 요청한 JSON 형식으로만 답하세요. "
@@ -111,7 +106,6 @@ STEPS: Final = (
             answer=TermCards,
             system=_EDITOR + "독자가 모를 수 있는 경제 용어를 골라 뜻을 한 문장으로 설명하세요.",
             render=_article,
-            check=_terms_differ,
             task="terms",
             output_max=900,
         ),
