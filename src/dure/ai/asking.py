@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 THROTTLE_SECONDS: Final = 30.0
 """How long a limit is blocked when the provider does not say."""
+ASIDE_SECONDS: Final = 5.0
+"""How long a call waits for money that is set aside for others."""
 THROTTLE_SECONDS_MAX: Final = 86400.0
 SLIPS_MAX: Final = 2
 """Answers that do not fit are asked for again so often."""
@@ -187,6 +189,7 @@ class Asking(Generic[T]):
         day = budgets.day_of(now, budget.tz)
         amount = desk.price_of(self._provider.model).cost(usage.input, usage.output)
         lines = budgets.lines_of(budget, self._provider.account, self._attempt.lane)
+        await desk.settle()
         spent = await self._store.run(budgets.reserved(lines, day, amount, now))
         if isinstance(spent, Spent):
             whose = f"lane {self._attempt.lane!r}" if spent.line.is_lane else "the account"
@@ -194,6 +197,8 @@ class Asking(Generic[T]):
                 f"today's budget of {whose} has {max(spent.left, 0) / 1e9:.6f} left, "
                 f"this call may cost {amount / 1e9:.6f}"
             )
+            if spent.may_come_back:
+                raise Throttled(f"{why}; more is set aside for others", ASIDE_SECONDS)
             scope = Scope.LANE if spent.line.is_lane else Scope.ACCOUNT
             until = budgets.midnight_after(now, budget.tz)
             raise await self._suspend(Reason.BUDGET, scope, why, until)
@@ -204,8 +209,7 @@ class Asking(Generic[T]):
         if aside is None or (answer.verdict is not None and answer.verdict.billed and not cost):
             return
         for name in aside.names:
-            key = (name, aside.day)
-            self._desk.deltas[key] = self._desk.deltas.get(key, 0) + cost - aside.amount
+            self._desk.ended(name, aside.day, aside.amount, cost)
 
     def _call(self, answer: Answer, cost: int, expected: int) -> Call:
         attempt, prompt = self._attempt, self._prompt
