@@ -58,7 +58,7 @@ class Analysis:
                 return dure.Fail(f"There is no version {version} of article {article}.")
             if text.newest != version or text.kept != "ok":
                 return dure.Stale("the article was edited or taken back")
-            reply = await self._desk.ask(step.prompt, text.title, text.body)
+            reply = await self._desk.ask(step.prompt, text.body)
             result = self._records.keep_result(
                 article,
                 version,

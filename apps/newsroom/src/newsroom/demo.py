@@ -219,7 +219,8 @@ class _Demo:
         shown = [s for s in await Reading(self._newsroom.records).newest() if s.is_complete]
         if shown:
             self._screen.say()
-            self._screen.say("\n".join(article_lines(shown[0], "ko")))
+            korean = next((s for s in shown if not s.title.isascii()), shown[0])
+            self._screen.say("\n".join(article_lines(korean, "ko")))
         self._screen.say("\n".join(account_lines(account)))
         wrong = list(account.differences)
         wrong += await self._unaccounted(account)

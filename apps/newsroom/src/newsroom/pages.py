@@ -15,10 +15,10 @@ from newsroom.words import other, word
 
 
 def front(
-    shown: Sequence[Shown], counts: Counts, *, section: str, language: str, now: float
+    shown: Sequence[Shown], counts: Counts, *, section: str, language: str, least: int, now: float
 ) -> str:
-    """The list of a section, or of all."""
-    cards = "".join(_card(each, language) for each in shown)
+    """The list of a section, or of all. Bodies shorter than `least` get no analysis."""
+    cards = "".join(_card(each, language, least) for each in shown)
     empty = f'<p class="empty">{word("nothing", language)}</p>'
     older = ""
     if len(shown) == PAGE:
@@ -34,19 +34,18 @@ def front(
     )
 
 
-def article(shown: Shown, language: str) -> str:
+def article(shown: Shown, language: str, least: int) -> str:
     """One article with all that was made of it."""
     parts = "".join(_parts(shown, language))
     if not parts:
-        why = "waiting" if shown.kept == "ok" else "deleted"
-        parts = f'<p class="empty">{word(why, language)}</p>'
+        parts = f'<p class="empty">{word(_why_not(shown, least), language)}</p>'
     models = ", ".join(sorted(shown.models))
     made = f" ({word('made_by', language)}: {escape(models)})" if models else ""
     text = "".join(f"<p>{escape(line)}</p>" for line in shown.body.splitlines())
     return _page(
         shown.title,
-        f'<p class="back"><a href="/?lang={language}">← {word("back", language)}</a></p>'
-        f"<article><h1>{_urgent(shown, language)}{escape(shown.title)}</h1>"
+        f'<article><p class="back"><a href="/?lang={language}">← {word("back", language)}</a></p>'
+        f"<h1>{_urgent(shown, language)}{escape(shown.title)}</h1>"
         f"{_meta(shown, language)}{parts}"
         f'<p class="note">{word("by_machine", language)}{made}</p>'
         f"<details><summary>{word('text', language)}</summary>{text}</details></article>",
@@ -103,14 +102,13 @@ def _sections(chosen: str, language: str) -> str:
     return f'<nav class="sections">{links}</nav>'
 
 
-def _card(shown: Shown, language: str) -> str:
+def _card(shown: Shown, language: str, least: int) -> str:
     summary = shown.answers.get("SUMMARY")
     match summary:
         case Summary():
             text = f"<p>{escape(summary.summary)}</p>"
         case _:
-            why = "waiting" if shown.kept == "ok" else "deleted"
-            text = f'<p class="quiet">{word(why, language)}</p>'
+            text = f'<p class="quiet">{word(_why_not(shown, least), language)}</p>'
     dots = "".join(f'<i class="{"on" if kind in shown.answers else "off"}"></i>' for kind in KINDS)
     done = f"{len(shown.answers)}/{len(KINDS)}"
     link = f"/articles/{shown.oid}/{shown.aid}?lang={language}"
@@ -119,6 +117,13 @@ def _card(shown: Shown, language: str) -> str:
         f"{escape(shown.title)}</a></h2>{_meta(shown, language)}{text}"
         f'<p class="dots" title="{done}">{dots}</p></section>'
     )
+
+
+def _why_not(shown: Shown, least: int) -> str:
+    """Why there is no summary."""
+    if shown.kept != "ok":
+        return "deleted"
+    return "waiting" if shown.characters >= least else "short"
 
 
 def _meta(shown: Shown, language: str) -> str:

@@ -68,8 +68,8 @@ class Step:
         return msgspec.json.decode(text, type=self.prompt.answer)
 
 
-def _article(title: str, body: str) -> str:
-    return f"제목: {title}\n\n본문:\n{body[:_BODY_CHARACTERS_MAX]}"
+def _article(body: str) -> str:
+    return body[:_BODY_CHARACTERS_MAX]
 
 
 def _quiz_is_fair(quiz: Quiz) -> str | None:

@@ -45,7 +45,7 @@ _ARTICLE: Final = (
     "select kept, version, fingerprint, etag, last_modified from newsroom_article where id = :id"
 )
 _TEXT: Final = (
-    "select a.version as newest, a.kept, v.title, v.body from newsroom_article a "
+    "select a.version as newest, a.kept, v.body from newsroom_article a "
     "join newsroom_version v on v.article = a.id and v.version = :version where a.id = :id"
 )
 _KNOWN: Final = "select id from newsroom_article where id = any (:ids)"
@@ -72,7 +72,6 @@ class Text(NamedTuple):
 
     newest: int
     kept: str
-    title: str
     body: str
 
 

@@ -1,18 +1,22 @@
-"""A newsroom in virtual time: a sandbox in memory instead of the world, a store in memory."""
+"""A newsroom rehearses: virtual time, a sandbox in memory for the world, a store in memory."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+import dure
+from dure.fetch import Validators
 from dure.testing import Rig, running
 from dure.testing.virtual import VirtualClock
 from dure_sandbox import AiOptions, Fault, NewsOptions, Sandbox
+from newsroom.article import Article, Kept
+from newsroom.listing import Item
 from newsroom.program import Newsroom
 from newsroom.settings import Settings
 
-ADMIN = "a-token-for-the-chief-editor"
-READER = "a-token-for-whoever-only-looks"
+ADMIN: Final = "a-token-for-the-chief-editor"
+READER: Final = "a-token-for-whoever-only-looks"
 
 
 class Stage:
@@ -24,9 +28,37 @@ class Stage:
         self.t = rig
 
     async def crawl(self) -> None:
-        """One round now."""
+        """One round now, and whatever follows from it at once."""
         await self.newsroom.app.fire("crawl")
         await self.t.run_until_idle()
+
+    async def article(
+        self, number: int = 1, *, lane: str = "finance", is_urgent: bool = False
+    ) -> list[dure.Job]:
+        """Put an article there as a crawl would; its first job, not yet enqueued."""
+        item = Item(oid="001", aid=f"{number:010d}", url="http://news.sandbox.test/", title="제목")
+        article = Article(kept=Kept.OK, title=f"제목 {number}", body=f"{number}. {BODY}")
+        writes = self.newsroom.records.keep_article(
+            item,
+            article,
+            section=lane,
+            version=1,
+            is_urgent=is_urgent,
+            validators=Validators(),
+        )
+        for write in writes:
+            await self.t.sql(write.sql, dict(write.params))
+        priority = dure.Priority.HIGH if is_urgent else dure.Priority.NORMAL
+        return list(self.newsroom.analysis.first(item.id, 1, lane=lane, priority=priority))
+
+    async def summary(self, number: int = 1, **how: Any) -> int:
+        """An article with its SUMMARY job enqueued; the job's id."""
+        (job,) = await self.article(number, **how)
+        return (await self.t.enqueue(job)).id
+
+    def calls(self) -> int:
+        """How often the model was asked."""
+        return len(self.sandbox.log.find(site="ai"))
 
     async def rows(self, sql: str, **params: object) -> list[Any]:
         return await self.newsroom.records.rows(sql, **params)
@@ -39,8 +71,15 @@ class Stage:
         return self.newsroom.registry.get_sample_value(name, labels) or 0.0
 
 
-QUICK = Settings(
+BODY: Final = (
+    "한국은행은 기준금리를 동결했다. 기준금리는 중앙은행이 정하는 정책금리를 말한다. "
+    "시장에서는 환율 변동과 물가 전망이 영향을 준 것으로 분석한다. 수출 기업의 실적은 "
+    "환율에 따라 달라질 수 있다. 전문가들은 하반기 물가가 안정될 것으로 전망했다. "
+) * 2
+
+QUICK: Final = Settings(
     store=":memory:",
+    crawl="0 0 1 1 *",
     site="http://news.sandbox.test",
     ai_url="http://ai.sandbox.test/v1",
     ai_key="sk-sandbox",
@@ -52,9 +91,9 @@ QUICK = Settings(
 
 @asynccontextmanager
 async def at_work(
-    *faults: Fault, per_day: int = 200, nodes: int = 1, seed: int = 1, **changes: Any
+    *faults: Fault, per_day: int = 8, nodes: int = 1, seed: int = 1, **changes: Any
 ) -> AsyncIterator[Stage]:
-    """The newsroom on an empty store, its schedule paused so that a test decides when it crawls."""
+    """The newsroom on an empty store; it crawls when it is told to, or once a year."""
     clock = VirtualClock()
     sandbox = Sandbox(
         seed=seed,

@@ -40,10 +40,10 @@ class Paper:
     """Pages for readers; nothing here can change anything."""
 
     def __init__(self, newsroom: Newsroom) -> None:
-        least = newsroom.settings.min_content_length_for_ai
+        self._least = newsroom.settings.min_content_length_for_ai
         self._records = newsroom.records
         self._reading = Reading(newsroom.records)
-        self._report = Report(newsroom.app, newsroom.records, least)
+        self._report = Report(newsroom.app, newsroom.records, self._least)
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -66,14 +66,18 @@ class Paper:
         counts = await self._report.counts()
         language = _language(request)
         now = self._records.now()
-        return _html(pages.front(shown, counts, section=section, language=language, now=now))
+        return _html(
+            pages.front(
+                shown, counts, section=section, language=language, least=self._least, now=now
+            )
+        )
 
     async def _article(self, request: Request) -> Response:
         language = _language(request)
         shown = await self._reading.one("{oid}-{aid}".format(**request.path_params))
         if shown is None:
             return _html(pages.nothing(language), 404)
-        return _html(pages.article(shown, language))
+        return _html(pages.article(shown, language, self._least))
 
 
 def _language(request: Request) -> str:
