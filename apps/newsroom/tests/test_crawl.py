@@ -1,11 +1,11 @@
 """What a crawl finds, keeps, asks for again and leaves alone (A1, A2)."""
 
 from collections import Counter
-from dataclasses import replace
+from itertools import pairwise
 
-import dure
 from dure import State
 from dure.testing import in_virtual_time
+from dure_sandbox import Fault
 from newsroom.rehearsal import Stage, at_work
 from newsroom.sections import SECTIONS
 from newsroom.settings import Settings
@@ -15,11 +15,7 @@ async def listed(stage: Stage) -> set[str]:
     """All articles that the lists of the site hold now."""
     site, now = stage.sandbox.news.site, stage.t.clock.now()
     sections = [section.sid2 for section in SECTIONS.values()]
-    return {
-        f"{facts.oid}-{facts.aid}"
-        for sid2 in sections
-        for facts in site.listed(sid2, "", now)
-    }
+    return {f"{facts.oid}-{facts.aid}" for sid2 in sections for facts in site.listed(sid2, "", now)}
 
 
 @in_virtual_time
@@ -30,7 +26,7 @@ async def test_every_five_minutes_all_eight_sections_are_crawled() -> None:
 
         crawls = await stage.t.jobs("kind:CRAWL state:success")
         sections = Counter(job.lane for job in await stage.t.jobs("kind:SECTION state:success"))
-        gaps = {b.enqueued_at - a.enqueued_at for a, b in zip(crawls, crawls[1:], strict=False)}
+        gaps = {b.enqueued_at - a.enqueued_at for a, b in pairwise(crawls)}
 
     assert 3 == len(crawls)
     assert {300} == {round(gap) for gap in gaps}
@@ -40,7 +36,7 @@ async def test_every_five_minutes_all_eight_sections_are_crawled() -> None:
 @in_virtual_time
 async def test_each_listed_article_is_kept_once_with_title_body_and_time() -> None:
     """A1"""
-    async with at_work(per_day=40) as stage:
+    async with at_work(per_day=60, pages_max=20) as stage:
         await stage.crawl()
         wanted = await listed(stage)
         rows = await stage.rows("select * from newsroom_article")
@@ -65,7 +61,7 @@ async def test_each_listed_article_is_kept_once_with_title_body_and_time() -> No
 @in_virtual_time
 async def test_a_section_that_fails_does_not_touch_the_others() -> None:
     """A1 X7"""
-    broken = dure_fault(kind="status", site="news", path="*/101/259", status=500)
+    broken = Fault(kind="status", site="news", path="*/101/259", status=500)
     async with at_work(broken) as stage:
         await stage.crawl()
         states = {job.lane: job.state for job in await stage.t.jobs("kind:SECTION")}
@@ -79,5 +75,68 @@ async def test_a_section_that_fails_does_not_touch_the_others() -> None:
     assert ["finance"] == [job.lane for job in failed]
 
 
-def dure_fault(**given: object) -> "Fault":
-    return Fault(**given)  # type: ignore[arg-type]
+@in_virtual_time
+async def test_a_second_crawl_asks_conditionally_and_keeps_what_is_new() -> None:
+    """A1"""
+    async with at_work(recheck="1m") as stage:
+        await stage.crawl()
+        before = len(await stage.rows("select id from newsroom_article"))
+        await stage.t.advance("4h")
+        stage.sandbox.log.clear()
+        await stage.crawl()
+        requests = stage.sandbox.log.find(site="news", path="/mnews/article/*")
+        unchanged = [each for each in requests if each.status == 304]
+        now = await stage.rows("select id from newsroom_article")
+
+        assert len(now) > before
+        assert len(requests) - len(unchanged) == len(now) - before + edited(stage)
+        assert unchanged
+        assert await listed(stage) <= {row["id"] for row in now}
+
+
+def edited(stage: Stage) -> int:
+    """Articles that were edited, or taken back, since they were kept."""
+    counted = sum(
+        stage.value("crawler_articles_total", section=name, status=status)
+        for name in SECTIONS
+        for status in ("edited", "deleted")
+    )
+    return int(counted)
+
+
+@in_virtual_time
+async def test_an_edited_article_gets_a_second_version_and_is_analysed_again() -> None:
+    """A1 A2"""
+    rules = {"recheck": "1m", "min_content_length_for_ai": 850}
+    async with at_work(per_day=2000, **rules) as stage:
+        await stage.crawl()
+        await stage.t.advance("2h")
+        await stage.crawl()
+        versions = await stage.rows(
+            "select article, count(*) as n, count(distinct body) as bodies, "
+            "count(distinct title) as titles from newsroom_version group by article "
+            "having count(*) > 1"
+        )
+        results = await stage.rows(
+            "select article, count(distinct version) as n from newsroom_result group by article"
+        )
+
+    assert versions
+    assert all(row["n"] == max(row["bodies"], row["titles"]) == 2 for row in versions)
+    twice = {row["article"] for row in results if row["n"] == 2}
+    assert twice
+    assert twice <= {row["article"] for row in versions}
+
+
+@in_virtual_time
+async def test_only_bodies_that_are_long_enough_get_a_summary() -> None:
+    """A2"""
+    async with at_work(min_content_length_for_ai=700) as stage:
+        await stage.crawl()
+        long = await stage.rows("select id from newsroom_article where characters >= 700")
+        short = await stage.rows("select id from newsroom_article where characters < 700")
+        jobs = await stage.t.jobs("kind:SUMMARY")
+
+    assert long
+    assert short
+    assert sorted(row["id"] for row in long) == sorted(str(job.args["article"]) for job in jobs)

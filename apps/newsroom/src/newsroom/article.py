@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 BODY_CHARACTERS_MAX: Final = 200_000
 TITLE_CHARACTERS_MAX: Final = 500
 KOREA: Final = timezone(timedelta(hours=9))
-_NOT_TEXT: Final = "script, style, .end_photo_org, em.img_desc, strong.media_end_summary, .vod_area"
+_NOT_TEXT: Final = "script, style, .end_photo_org, .nbd_table, strong.media_end_summary, .vod_area"
 _BREAKS: Final = re.compile(r"\s*\n\s*")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
