@@ -107,8 +107,7 @@ def edited(stage: Stage) -> int:
 @in_virtual_time
 async def test_an_edited_article_gets_a_second_version_and_is_analysed_again() -> None:
     """A1 A2"""
-    rules = {"recheck": "1m", "min_content_length_for_ai": 850}
-    async with at_work(per_day=2000, **rules) as stage:
+    async with at_work(per_day=2000, recheck="1m", min_content_length_for_ai=850) as stage:
         await stage.crawl()
         await stage.t.advance("2h")
         await stage.crawl()

@@ -1,12 +1,15 @@
 """A newsroom rehearses: virtual time, a sandbox in memory for the world, a store in memory."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
 
+from multidict import CIMultiDict
+
 import dure
-from dure.fetch import Validators
+from dure.fetch import Call, Reply, Validators, Wire
 from dure.testing import Rig, running
 from dure.testing.virtual import VirtualClock
 from dure_sandbox import AiOptions, Fault, NewsOptions, Sandbox
@@ -19,13 +22,55 @@ ADMIN: Final = "a-token-for-the-chief-editor"
 READER: Final = "a-token-for-whoever-only-looks"
 
 
+ALERTS: Final = "http://alerts.test/hook"
+"""Where alerts go that nobody but a test reads."""
+
+
+class Accepted:
+    """The answer of a hook that has understood."""
+
+    status = 204
+    headers = CIMultiDict[str]()
+    peer = None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """No body."""
+        nothing: tuple[bytes, ...] = ()
+        for piece in nothing:
+            yield piece
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Tap:
+    """The sandbox's wire, with a note of every body that was sent, and with a hook for alerts."""
+
+    def __init__(self, inner: Wire) -> None:
+        self._inner = inner
+        self.sent: list[tuple[str, bytes]] = []
+
+    async def send(self, call: Call) -> Reply:
+        if call.body is not None:
+            self.sent.append((call.url, call.body))
+        return Accepted() if call.url == ALERTS else await self._inner.send(call)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
 class Stage:
     """A newsroom at work, and what a test does with it."""
 
-    def __init__(self, newsroom: Newsroom, sandbox: Sandbox, rig: Rig) -> None:
+    def __init__(self, newsroom: Newsroom, sandbox: Sandbox, rig: Rig, tap: Tap) -> None:
         self.newsroom = newsroom
         self.sandbox = sandbox
         self.t = rig
+        self._tap = tap
+
+    def sent(self, where: str) -> list[Any]:
+        """What was sent as JSON to addresses that contain this text."""
+        return [json.loads(body) for url, body in self._tap.sent if where in url]
 
     async def crawl(self) -> None:
         """One round now, and whatever follows from it at once."""
@@ -102,6 +147,7 @@ async def at_work(
         ai=AiOptions(),
         faults=faults,
     )
-    newsroom = Newsroom(replace(QUICK, **changes), clock=clock, wire=sandbox.wire())
+    tap = Tap(sandbox.wire())
+    newsroom = Newsroom(replace(QUICK, **changes), clock=clock, wire=tap)
     async with newsroom.online(), running(newsroom.app, nodes=nodes, **newsroom.terms) as rig:
-        yield Stage(newsroom, sandbox, rig)
+        yield Stage(newsroom, sandbox, rig, tap)
