@@ -1,74 +1,19 @@
 """The paper, the admin API and the metrics over real HTTP, on a file and a real sandbox."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from pathlib import Path
+from __future__ import annotations
 
-import aiohttp
-import pytest
+from typing import TYPE_CHECKING
+
 from prometheus_client.parser import text_string_to_metric_families
 
-from dure.core.filter import JobFilter
-from dure.web import serve
-from dure_sandbox import Fault, NewsOptions, Sandbox
-from newsroom.program import Newsroom
+from dure_sandbox import Fault
 from newsroom.prompts import KINDS
-from newsroom.rehearsal import ADMIN, QUICK, READER
-from newsroom.site import site_of
+from newsroom.rehearsal import ADMIN, READER
+
+if TYPE_CHECKING:
+    from apps.newsroom.tests.conftest import Desk
 
 JOBS = "/api/v1/admin/ai/jobs"
-
-
-class Desk:
-    """A newsroom that has crawled, and its readers and editors."""
-
-    def __init__(self, newsroom: Newsroom, sandbox: Sandbox, http: aiohttp.ClientSession) -> None:
-        self.newsroom = newsroom
-        self.sandbox = sandbox
-        self.http = http
-
-    async def settled(self, wanted: str, count: int | None = None) -> int:
-        """Wait until so many jobs, or any, are as a filter says."""
-        async with asyncio.timeout(60):
-            while True:
-                found = await self.newsroom.app.insights.count(JobFilter.parse(wanted))
-                if found.jobs == count or (count is None and found.jobs):
-                    return found.jobs
-                await asyncio.sleep(0.05)
-
-    async def text(self, path: str) -> str:
-        async with self.http.get(path) as answer:
-            assert answer.status == 200, path
-            return await answer.text()
-
-    async def status(self, method: str, path: str, token: str | None = None) -> int:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        async with self.http.request(method, path, headers=headers) as answer:
-            return answer.status
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with Sandbox(news=NewsOptions(articles_per_day=8)) as sandbox:
-        settings = replace(
-            QUICK,
-            store=str(tmp_path / "newsroom.db"),
-            site=sandbox.news.url,
-            ai_url=f"{sandbox.ai.url}/v1",
-            allow=("127.0.0.0/8",),
-            news_rate="1000/s",
-            urgent_words=("한",),
-        )
-        newsroom = Newsroom(settings)
-        async with (
-            newsroom.working() as node,
-            serve(site_of(newsroom, node)) as url,
-            aiohttp.ClientSession(url) as http,
-        ):
-            yield Desk(newsroom, sandbox, http)
-
-
 UNFINISHED = f"state:pending,running,retry_wait kind:{','.join(KINDS)},ARTICLE,SECTION,CRAWL"
 
 
