@@ -34,8 +34,8 @@ fmt: $(BUILT) ## format the code and fix what can be fixed by itself
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: $(BUILT) ## measure Dure beside its peers in one run; writes docs/reference/figures.md
-	$(BIN)/python tools/bench.py
+bench: $(BUILT) ## measure Dure beside its peers; writes docs/reference/figures.md (BENCH=--quick)
+	$(BIN)/python tools/bench.py $(BENCH)
 
 simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEEDS=1000)
 	$(BIN)/dure simulate --seeds $(SEEDS)

@@ -6,7 +6,6 @@ Jobs with an ask and the same jobs without one, one after another, on one store.
 """
 
 import asyncio
-import statistics
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ import dure
 from dure import ai
 from dure.ai import Answer, Question, Usage
 
-ASKS = 300
+ASKS = 1000
 
 
 class Summary(msgspec.Struct):
@@ -38,39 +37,46 @@ class Instant:
         return usage.total
 
     async def ask(self, question: Question) -> Answer:
-        usage = Usage(input=100, output=20)
+        usage = Usage(input=len(question.text), output=20)
         return Answer(text='{"summary": "x", "points": ["y"]}', usage=usage, model="instant")
 
     async def close(self) -> None:
         """Nothing is open."""
 
 
-async def measure(url: str) -> list[float]:
+async def measure(url: str, slots: int) -> tuple[float, float]:
+    """Seconds each ask job and each plain job takes, `slots` at a time."""
     app = dure.App(url)
-    limits = ("1000000/m", "100000000 tokens/m")
+    limits = ("10000000/m", "1000000000 tokens/m")
     desk = ai.Desk(app, provider=Instant(), limits=limits)
     prompt = ai.Prompt("SUMMARY", version=1, answer=Summary)
-    times: list[float] = []
 
     @app.kind(**desk.terms())
     async def ask(number: int) -> dure.Outcome:
-        began = time.perf_counter()
         reply: ai.Reply[Any] = await desk.ask(prompt, f"text {number}")
-        times.append(time.perf_counter() - began)
         return dure.Done(writes=reply.writes, used=reply.used)
 
+    @app.kind
+    async def plain(number: int) -> dure.Outcome:
+        return dure.Done(number)
+
+    times = []
     async with app:
-        await app.enqueue_many([ask(number) for number in range(ASKS)])
-        await app.drain(slots=1)
-    return times
+        for kind in (ask, plain):
+            await app.enqueue_many([kind(number) for number in range(ASKS)])
+            began = time.perf_counter()
+            await app.drain(slots=slots)
+            times.append((time.perf_counter() - began) / ASKS)
+    return times[0], times[1]
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        url = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "ask.db")
-        times = sorted(asyncio.run(measure(url)))
-    middle, late = statistics.median(times), times[len(times) * 99 // 100]
-    print(f"an ask: median {middle * 1000:.2f} ms, p99 {late * 1000:.2f} ms, of {len(times)}")
+    for slots in (1, 16):
+        with tempfile.TemporaryDirectory() as folder:
+            url = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "ask.db")
+            asked, plain = asyncio.run(measure(url, slots))
+        over = (asked - plain) * 1000
+        print(f"{slots} at a time: {over:.2f} ms for each ask on top of a plain job")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from tests.ai.desk import GOOD, bench, start_at
-from tests.ai.wire import said
+from tests.ai.wire import STALL, said
 
 from dure import State, open_store
 from dure.ai import Budget, Price
@@ -72,9 +72,9 @@ async def test_what_would_overspend_the_day_is_suspended_and_runs_the_next_day()
         max_running=4,
     )
     async with running(b.app, nodes=0) as t:
-        await start_at(t, 86400 - 60)
+        await start_at(t, 86400 - 100)
         await t.enqueue_many([b.kind(str(n)) for n in range(150)])
-        await t.advance("40s")
+        await t.advance("75s")
 
         spent = sum(reply.cost for reply in b.replies)
         assert 30_000_000 - 5_000_000 <= spent <= 30_000_000
@@ -100,6 +100,19 @@ async def test_a_lanes_budget_stops_that_lane_only() -> None:
         assert [State.SUCCESS] == [job.state for job in await t.jobs("lane:calm")]
         loud = [each for each in await b.desk.accounts(0, 1e12) if each.lane == "loud"]
         assert sum(each.cost for each in loud) <= 11_000_000
+
+
+@in_virtual_time
+async def test_a_call_without_an_answer_counts_as_if_it_had_been_billed() -> None:
+    """Z4"""
+    b = bench(lambda _: STALL, prices=PRICE, budget=Budget(per_day="0.03"))
+    async with running(b.app) as t:
+        await t.enqueue(b.kind("text"))
+        await t.advance("25s")
+
+        [counter] = (await b.desk.budgets()).values()
+        assert counter.spent > 10_000_000
+        assert 0 == counter.aside
 
 
 @given(

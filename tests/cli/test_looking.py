@@ -16,6 +16,7 @@ LISTINGS = (
     ("batches", "batches", "There are no such batches."),
     ("schedules", "schedules", "There are no schedules"),
     ("workers", "workers", "No worker is registered."),
+    ("keys", "keys", "No unique key begins like that."),
     ("audit", "audit", "Nobody has commanded anything yet."),
 )
 
@@ -163,7 +164,7 @@ def test_what_does_not_exist_is_not_found(on_store: Any, words: tuple[object, ..
     assert "not_found" == json.loads(document.err)["item"]["code"]
 
 
-REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 
 def test_every_json_document_has_exactly_the_fields_that_are_documented(
@@ -184,7 +185,10 @@ def test_every_json_document_has_exactly_the_fields_that_are_documented(
         ("sessions", "show", "nightly"),
         ("status",),
         ("doctor",),
+        ("simulate", "--seeds", 1),
+        ("simulate", "plan", "small.toml"),
     )
+    Path("small.toml").write_text("[kinds.job]\nduration = '1s'\n[[arrivals]]\njobs = 1\n")
     lines = re.findall(r"^\| `(\w+)` \| (.+) \|$", REFERENCE.read_text("utf-8"), re.MULTILINE)
     documented = dict(lines)
 

@@ -92,11 +92,16 @@ class Asking(Generic[T]):
         usage = Usage(input=ratio.reserve(expected), output=question.output_max)
         self._refuse_giants(provider.tokens(usage))
         aside = await self._set_aside(usage)
-        answer = await provider.ask(question)
+        try:
+            answer = await provider.ask(question)
+        except BaseException:  # stopped under way: it may have been billed in full
+            self._settle(aside, aside.amount if aside else 0)
+            raise
         cost = self._desk.price_of(answer.model or provider.model).cost(
             answer.usage.input, answer.usage.output, answer.usage.cached
         )
-        self._settle(aside, cost, answer)
+        is_doubtful = answer.verdict is not None and answer.verdict.billed and not cost
+        self._settle(aside, aside.amount if aside and is_doubtful else cost)
         if answer.usage.input:
             self._desk.estimator.learn(
                 provider.model, self._attempt.kind, expected, answer.usage.input
@@ -153,7 +158,10 @@ class Asking(Generic[T]):
         )
 
     def _from_cache(self, kept: records.Kept) -> Done[T]:
-        value = read(self._prompt, kept.text)
+        try:
+            value = read(self._prompt, kept.text)
+        except Slip as slip:
+            raise Rejected(f"{slip}; it was kept before: raise the prompt's version") from slip
         call = replace(self._call(Answer(model=kept.model), 0, 0), disposition="cached")
         return Done(value, kept.usage, 0, True, kept.model, (call.write(),))
 
@@ -204,9 +212,9 @@ class Asking(Generic[T]):
             raise await self._suspend(Reason.BUDGET, scope, why, until)
         return Aside(day, amount, tuple(line.name for line in lines))
 
-    def _settle(self, aside: Aside | None, cost: int, answer: Answer) -> None:
-        """Give back what was set aside too much; nothing of a call that may have been billed."""
-        if aside is None or (answer.verdict is not None and answer.verdict.billed and not cost):
+    def _settle(self, aside: Aside | None, cost: int) -> None:
+        """Of what was set aside, this was spent."""
+        if aside is None:
             return
         for name in aside.names:
             self._desk.ended(name, aside.day, aside.amount, cost)

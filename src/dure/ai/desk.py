@@ -146,7 +146,7 @@ class Desk:
     def terms(
         self,
         *,
-        timeout: Span | None = "20s",
+        timeout: Span | None = "25s",
         retry: RetryPolicy | int | None = None,
         tokens: int | None = None,
         prompt: Prompt[Any] | None = None,
@@ -159,6 +159,7 @@ class Desk:
 
         `tokens` are reserved for each job before it is claimed and settled afterwards; without
         them they are estimated from `prompt` and a typical input of so many Korean `characters`.
+        The provider has its own time-out of 20 s, so that it is judged before this one ends all.
         """
         if tokens is None:
             output = 0 if prompt is None else prompt.output_max

@@ -13,6 +13,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("sessions", "see, pause, resume and cancel all jobs of a session"),
             ("batches", "see batches and when they will be over; interrupt them"),
             ("schedules", "see what fires when; pause, resume and fire schedules"),
+            ("keys", "see unique keys and who took them; let them be taken again"),
             ("limits", "see how full limits are; define, remove and block them"),
             ("breakers", "see which resources fail; open and close breakers by hand"),
             ("pause", "stop everything"),
@@ -34,7 +35,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         "Measure",
         (
             ("bench", "measure throughput and latency"),
-            ("simulate", "run the decision code in virtual time"),
+            ("simulate", "run the engine in virtual time: find bugs by seed, plan capacity"),
         ),
     ),
     (
@@ -47,11 +48,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
 
 NOUNS: Final = {noun: line for _, group in GROUPS for noun, line in group}
 
-PASSED_ON: Final = {
-    "bench": "dure.bench.main",
-    "sandbox": "dure.cli.sandbox",
-    "simulate": "dure.simulate.main",
-}
+PASSED_ON: Final = {"bench": "dure.bench.main", "sandbox": "dure.cli.sandbox"}
 """Nouns that read their own arguments: the module whose `run(argv)` does."""
 
 HAS_VALUE: Final = frozenset({"--store", "--app", "--output", "--by", "--reason"})

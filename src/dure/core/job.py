@@ -7,12 +7,17 @@ in a store is `dure.ports.rows.Record`.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from typing import Any, Final
 
 from dure.core.duration import Span, seconds_of
 from dure.core.state import Priority
 
 LANE_DEFAULT: Final = "default"
+_NUMBERS_END: Final = 2**63
+"""The first whole number that no store can keep."""
+FOREVER: Final = 1e12
+"""Until when a key is taken for good, in epoch seconds: further than any store's clock gets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,13 +25,15 @@ class Unique:
     """Refuse a second job under the same key.
 
     By default the key is free again when the job is finished. With `period` it stays
-    taken until the end of the period, finished or not. `scope` says what the key is
-    unique within: its kind, its lane, or everything.
+    taken until the end of the period, finished or not; with `forever` until somebody
+    forgets it (`dure keys forget`). `scope` says what the key is unique within: its kind,
+    its lane, or everything.
     """
 
     key: str
     scope: str = "kind"
     period: Span | None = None
+    forever: bool = False
 
     def __post_init__(self) -> None:
         if self.scope not in {"kind", "lane", "global"}:
@@ -35,6 +42,31 @@ class Unique:
             raise ValueError("a unique key cannot be empty")
         if self.period is not None and seconds_of(self.period) <= 0:
             raise ValueError("the period of a unique key must be longer than nothing")
+        if self.period is not None and self.forever:
+            raise ValueError("a unique key is taken for a period or forever, not both")
+
+    def stored(self, kind: str, lane: str) -> str:
+        """The key as stores hold it and people see it: the scope comes first."""
+        match self.scope:
+            case "kind":
+                return f"kind:{_plain(kind)}:{self.key}"
+            case "lane":
+                return f"lane:{_plain(lane)}:{self.key}"
+        return f"global:{self.key}"
+
+    def until(self, now: float) -> float | None:
+        """Until when it stays taken; None: as long as its job is unfinished."""
+        if self.forever:
+            return FOREVER
+        if self.period is None:
+            return None
+        seconds = seconds_of(self.period)
+        return (now // seconds + 1) * seconds
+
+
+def _plain(name: str) -> str:
+    """A name without colons, so that it is plain where it ends and the key begins."""
+    return name.replace("%", "%25").replace(":", "%3A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +97,19 @@ class Options:
         said = any(value is not None for value in rest)
         numbers = self.delay or self.epoch or self.tokens
         object.__setattr__(self, "is_plain", not said and not numbers)
+        if not self.is_plain or type(self.priority) is not Priority:
+            self._check()
+
+    def _check(self) -> None:
+        """Refuse what no store could keep, or would take for something else."""
+        object.__setattr__(self, "priority", Priority(self.priority))
+        for name, moment in (("delay", self.delay), ("at", self.at or 0.0)):
+            if not isfinite(moment):
+                raise ValueError(f"a job's {name} must be a finite number of seconds, not {moment}")
+        numbers = (self.epoch, self.tokens, self.parent or 0, self.batch or 0)
+        for name, number in zip(("epoch", "tokens", "parent", "batch"), numbers, strict=True):
+            if not 0 <= number < _NUMBERS_END:
+                raise ValueError(f"a job's {name} must be 0 or more and storable, not {number}")
 
     def to_dict(self) -> dict[str, Any]:
         """What differs from the default, as plain values."""
@@ -79,6 +124,7 @@ class Options:
                 "key": self.unique.key,
                 "scope": self.unique.scope,
                 "period": seconds,
+                "forever": self.unique.forever,
             }
         if "priority" in said:
             said["priority"] = int(self.priority)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from dure.core.decide import SUCCEEDED, Cause, Transition, decide
-from dure.core.errors import DureError, StoreError
+from dure.core.errors import StoreError
 from dure.core.outcome import DONE, Done, Fail, Outcome, Retry, Skip, Stale
 from dure.core.state import Event, State
 from dure.core.stream import with_priority
@@ -185,16 +185,16 @@ class Finisher:
         now = self._store_clock.now()
         for ended in group:
             try:
-                pairs.append((ended, await self._change(ended, now)))
-            except (TypeError, ValueError, DureError) as error:
-                if isinstance(error, StoreError):
-                    raise
-                failed = Fail(f"the outcome cannot be stored: {describe(error)}")
-                again = ended._replace(outcome=failed, cause=cause_of(failed))
-                pairs.append((again, await self._change(again, now)))
+                effects = None if ended.outcome is DONE else await self._effects(ended)
+                pairs.append((ended, self._change(ended, now, effects)))
+            except StoreError:
+                raise
+            except Exception as error:  # a handler may put anything into its answer
+                again = _unstorable(ended, error)
+                pairs.append((again, self._change(again, now, None)))
         return pairs
 
-    async def _change(self, ended: Ended, now: float) -> Change:
+    def _change(self, ended: Ended, now: float, effects: Effects | None) -> Change:
         claim, terms = ended.claim, ended.work.kind.terms
         move = decide(claim, ended.cause, terms.retry, now, self._draw())
         assert isinstance(move, Transition), "every outcome of a running job is in the table"
@@ -204,12 +204,9 @@ class Finisher:
             if move.event in _SPENDING and terms.retry_priority is not None:
                 stream = with_priority(stream, terms.retry_priority)
             return Change(move, stream, None, None, claim.batch, claim.key)
-        result, effects = None, None
-        if isinstance(outcome, Done):
-            if outcome.result is not None:
-                result = self._encode(outcome.result).decode()
-            if outcome.writes or outcome.then or outcome.guard is not None:
-                effects = await self._effects(claim, outcome)
+        result = None
+        if isinstance(outcome, Done) and outcome.result is not None:
+            result = self._encode(outcome.result).decode()
         return Change(
             move,
             claim.stream,
@@ -222,13 +219,22 @@ class Finisher:
             isinstance(outcome, Skip),
         )
 
-    async def _effects(self, claim: Claim, done: Done) -> Effects:
+    async def _effects(self, ended: Ended) -> Effects | None:
         """Writes and follow-ups; a follow-up knows its parent and stays in its session."""
+        claim, done = ended.claim, ended.outcome
+        if not isinstance(done, Done) or not (done.writes or done.then or done.guard is not None):
+            return None
         jobs = [
             job.options(parent=job.how.parent or claim.id, session=job.how.session or claim.session)
             for job in done.then
         ]
         return Effects(done.writes, await self._enqueuer.rows(jobs) if jobs else (), done.guard)
+
+
+def _unstorable(ended: Ended, error: Exception) -> Ended:
+    """What ends an attempt whose answer cannot be carried out: another one would not help."""
+    failed = Fail(f"the outcome cannot be stored: {describe(error)}")
+    return ended._replace(outcome=failed, cause=cause_of(failed))
 
 
 _GIVEN_BACK: Final = Cause(Event.GIVE_BACK)

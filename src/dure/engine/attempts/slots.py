@@ -59,16 +59,19 @@ class Slots:
         self._notices = notices
         self._heard = notices.heard
         self._worker = worker
-        self._deadlines = Deadlines(clock)
         self._queue: deque[Work] = deque()
         self._idle: list[asyncio.Future[None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_waking = False
+        """A slot was woken and has not started yet: one at a time, or a batch that never
+        suspends would wake them all."""
         self._surplus = 0
         self.size = 0
         self.is_leaving = False
         """Start nothing more; what waits here is to be given back."""
         self.busy = 0
         self.running: set[Work] = set()
+        self._deadlines = Deadlines(clock, self.running)
         self._context = copy_context()
         self.resize(size)
 
@@ -88,7 +91,9 @@ class Slots:
         for _ in range(len(self._tasks) - self._surplus, size):
             self._start_slot()
         self.size = size
-        self._wake(len(self._idle) if self._surplus else 0)
+        if self._surplus:
+            while self._idle:
+                self._wake()
 
     def _start_slot(self) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(), name="dure-slot")
@@ -98,7 +103,8 @@ class Slots:
     def put(self, works: list[Work]) -> None:
         """Queue work and wake the first slot of the chain."""
         self._queue.extend(works)
-        self._wake(1)
+        if not self._is_waking:
+            self._wake()
 
     def waiting_work(self) -> list[Work]:
         """What has no slot yet."""
@@ -110,12 +116,14 @@ class Slots:
         self._queue.clear()
         return works
 
-    def _wake(self, count: int) -> None:
-        while count > 0 and self._idle:
+    def _wake(self) -> None:
+        """Wake a slot; it wakes the next one when it starts and finds more than it can take."""
+        while self._idle:
             future = self._idle.pop()
             if not future.done():
                 future.set_result(None)
-                count -= 1
+                self._is_waking = True
+                return
 
     async def _serve(self) -> None:
         queue, monotonic = self._queue, self._clock.monotonic
@@ -131,10 +139,11 @@ class Slots:
                 future = loop.create_future()
                 self._idle.append(future)
                 await future
+                self._is_waking = False
                 paused = monotonic()
             work = queue.popleft()
-            if queue and self._idle:
-                self._wake(1)
+            if queue and self._idle and not self._is_waking:
+                self._wake()
             self.busy += 1
             try:
                 is_ours = await self._run(work, task)
@@ -171,9 +180,9 @@ class Slots:
             answer = stopped or [Retry(cancelled)] * len(work.claims)
         except AttemptStopped:
             answer = work.stopped() or Stop.TIMEOUT
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
-        except BaseException as error:  # the kind's rules say what a handler's exception means
+        except BaseException as error:  # the kind's rules say what it means; exits end no node
             outcome = outcome_of_error(error, work.kind.terms)
             answer = [outcome] * len(work.claims)
         finally:

@@ -13,20 +13,31 @@ import msgspec
 
 from dure.core.batch import BATCH_FINAL, BatchEvent, batch_refusal
 from dure.core.breaker import Condition
-from dure.core.decide import Cause, Refusal, decide
 from dure.core.duration import Span, seconds_of
-from dure.core.errors import Conflict, IllegalTransition, KindInvalid, NotFound
+from dure.core.errors import Conflict, IllegalTransition, NotFound
 from dure.core.filter import JobFilter, Op, Term, Text
 from dure.core.limit import Limit
 from dure.core.settings import Value
 from dure.core.state import FINAL, Event, State
 from dure.engine.desk import bulk
 from dure.engine.desk.bulk import Act, Bulk, Plan, Result, Selection, Watcher
+from dure.engine.desk.editing import checked, edit
 from dure.engine.kind import ChunkKind, Kind
 from dure.engine.names import check
 from dure.engine.notices import Notices
 from dure.ports.store import Hint, Script, Store
-from dure.scripts import audit, batches, breakers, jobs, lanes, limits, pauses, schedules, settings
+from dure.scripts import (
+    audit,
+    batches,
+    breakers,
+    jobs,
+    keys,
+    lanes,
+    limits,
+    pauses,
+    schedules,
+    settings,
+)
 from dure.scripts.batches import Batch
 from dure.scripts.jobs import Record
 from dure.scripts.lanes import Lane
@@ -40,6 +51,8 @@ Kinds = Mapping[str, Kind[Any, Any] | ChunkKind[Any]]
 
 _ROUNDS_MAX: Final = 100
 """How often a session's jobs are looked for again, while others keep adding to it."""
+_KEYS_STEP: Final = 1000
+"""Unique keys in one transaction; one audit entry each."""
 
 
 class Commands:
@@ -116,9 +129,9 @@ class Commands:
         record = await self._store.read(jobs.get(job))
         if record is None:
             raise NotFound(f"There is no job {job}.")
-        edited = self._checked(record, body)
+        edited = checked(record, body, self._kinds.get(record.kind))
         now = await self._store.now()
-        if not await self._store.run(_edited(record, edited, by=by, reason=reason, now=now)):
+        if not await self._store.run(edit(record, edited, by=by, reason=reason, now=now)):
             raise Conflict(
                 f"Job {job} changed in the meantime, or another job holds its unique key.",
                 "Look at it again, and repeat the command if it still makes sense.",
@@ -127,34 +140,6 @@ class Commands:
             await self._store.hint(Hint("streams", [record.stream]))
         after = await self._store.run(jobs.get(job))
         return replace(record, body=edited) if after is None else after
-
-    def _checked(self, record: Record, body: str) -> str:
-        """The arguments as they are stored; checked by the kind where it is declared."""
-        try:
-            arguments = msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
-            raise KindInvalid(
-                f"The new arguments of job {record.id} are not JSON: {error}.",
-                """Write an object, like '{"url": "https://example.org"}'.""",
-            ) from error
-        if not isinstance(arguments, dict):
-            raise KindInvalid(
-                f"The arguments of a job are a JSON object, not {body[:80]!r}.",
-                """Write them by name, like '{"url": "https://example.org"}'.""",
-            )
-        text = msgspec.json.encode(arguments).decode()
-        try:
-            match self._kinds.get(record.kind):
-                case Kind() as kind:
-                    kind.arguments(text)
-                case ChunkKind() as kind:
-                    kind.item(text)
-        except KindInvalid as error:
-            raise KindInvalid(
-                f"The new arguments do not fit {record.kind!r}: {error.__cause__}.",
-                "They must match the parameters of its function.",
-            ) from error
-        return text
 
     async def pause(
         self, scope: Scope | str, name: str = "", *, by: str, reason: str = "", drain: bool = True
@@ -285,6 +270,23 @@ class Commands:
         """Go back to the default. Raises NotFound when it is in force already."""
         await self._controlled(lambda now: settings.unset(key, by=by, reason=reason, now=now))
 
+    async def forget_keys(self, prefix: str, *, by: str, reason: str = "") -> tuple[int, int]:
+        """Let unique keys be taken again that a period or `forever` keeps; those under a prefix.
+
+        Answers how many were forgotten, and how many stay because their jobs are unfinished.
+        Raises ConfigError unless the prefix begins with a scope: `global:`, `kind:`, `lane:`.
+        """
+        forgotten, held, after = 0, 0, ""
+        while True:
+            now = await self._store.now()
+            step = await self._store.run(
+                keys.forget(prefix, by=by, reason=reason, now=now, limit=_KEYS_STEP, after=after)
+            )
+            forgotten, held = forgotten + step.forgotten, held + step.held
+            if step.after is None:
+                return forgotten, held
+            after = step.after
+
     async def pause_schedule(self, name: str, *, by: str, reason: str = "") -> Schedule:
         """Hold all firings of a schedule. Raises NotFound."""
         return await self._controlled(
@@ -337,33 +339,6 @@ class Commands:
 def session_filter(name: str) -> JobFilter:
     """All jobs of a session."""
     return JobFilter((Term("session", Op.EQ, (Text(name),)),))
-
-
-def _edited(record: Record, body: str, *, by: str, reason: str, now: float) -> Script[bool]:
-    """Edit an unfinished job in place, or replay a finished one; with its audit entry."""
-    if record.state in FINAL:
-        move = decide(record, Cause(Event.REPLAY), bulk.NO_RETRIES, now, 0.0)
-        if isinstance(move, Refusal):
-            raise IllegalTransition(f"Job {record.id} cannot be edited: {move.sentence}.")
-        done = yield from jobs.revive(record, move, record.stream, now=now, body=body)
-    elif record.state is State.RUNNING:
-        raise IllegalTransition(
-            f"Job {record.id} is RUNNING with the arguments it was claimed with.",
-            "Suspend or cancel it first.",
-        )
-    else:
-        done = yield from jobs.edit_body(record.id, record.fence, record.state, body)
-    if done:
-        yield from audit.add(
-            "jobs.edit",
-            f"job {record.id}",
-            by=by,
-            reason=reason,
-            now=now,
-            before=record.body,
-            after=body,
-        )
-    return done
 
 
 def _configured(name: str, wanted: Sequence[str], **change: Any) -> Script[Lane]:

@@ -23,6 +23,7 @@ from dure.scripts import (
     batches,
     breakers,
     jobs,
+    keys,
     lanes,
     limits,
     names,
@@ -35,6 +36,7 @@ from dure.scripts import (
 from dure.scripts.audit import Entry
 from dure.scripts.batches import Batch
 from dure.scripts.jobs import Attempt, Record
+from dure.scripts.keys import Key
 from dure.scripts.lanes import Lane, Listed
 from dure.scripts.limits import Standing
 from dure.scripts.pauses import Pause, Scope
@@ -225,6 +227,10 @@ class Insights:
     async def session(self, name: str) -> SessionView:
         """One session. Raises NotFound when it has no jobs and is not paused."""
         return await self._store.read(_session_view(name, await self._store.now()))
+
+    async def keys(self, prefix: str = "", *, limit: int = 50, after: str = "") -> list[Key]:
+        """Unique keys under a prefix in order; `after` is the last one of the page before."""
+        return await self._store.read(keys.listing(prefix, limit=limit, after=after))
 
     async def schedules(self) -> list[Schedule]:
         return await self._store.read(schedules.listing())

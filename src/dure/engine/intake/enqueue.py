@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dure.core.duration import seconds_of
 from dure.core.errors import KindUnknown
-from dure.core.job import Job, Unique
+from dure.core.job import Job
 from dure.core.notice import Enqueued
 from dure.core.state import Priority
 from dure.core.stream import pack
@@ -94,7 +93,9 @@ class Enqueuer:
                 return None
         if how.is_plain:
             return NewJob(stream, job.body)
-        key, until = _key(job, self._clock)
+        unique = how.unique
+        key = None if unique is None else unique.stored(job.kind, how.lane)
+        until = None if unique is None else unique.until(self._clock.now())
         return NewJob(
             stream,
             job.body,
@@ -162,19 +163,3 @@ def _refuse(group: Sequence[tuple[NewJob, asyncio.Future[Receipt]]], error: Exce
     for _, future in group:
         if not future.done():
             future.set_exception(error)
-
-
-def _key(job: Job, clock: Clock) -> tuple[str | None, float | None]:
-    """The stored form of a unique key, and until when it stays taken."""
-    unique = job.how.unique
-    if unique is None:
-        return None, None
-    scope = {"kind": f"kind:{job.kind}", "lane": f"lane:{job.how.lane}", "global": "global"}
-    return f"{scope[unique.scope]}:{unique.key}", _until(unique, clock)
-
-
-def _until(unique: Unique, clock: Clock) -> float | None:
-    if unique.period is None:
-        return None
-    seconds = seconds_of(unique.period)
-    return (clock.now() // seconds + 1) * seconds

@@ -120,8 +120,9 @@ begin
   end loop;
 end $$;
 
+-- In the order of bytes, so that the keys under a prefix are one range of the index.
 create table dure_key (
-  key text primary key,
+  key text collate "C" primary key,
   job bigint not null,
   until double precision
 );
