@@ -90,6 +90,7 @@ async def test_jobs_of_other_kinds_do_not_exist_here(client: Client) -> None:
         ("POST", "/press/jobs/resume?resaon=QUOTA", 400, "config"),
         ("POST", "/press/jobs/resume?reason=", 400, "config"),
         ("POST", "/press/jobs/resume?spread=soon", 400, "config"),
+        ("POST", "/press/jobs/retry", 400, "config"),
         ("POST", "/press/jobs/resume?q=colour:red", 400, "config"),
         ("GET", "/press/jobs/dead-letters?limit=100000", 400, "config"),
         ("GET", "/press/jobs/99999", 404, "not_found"),

@@ -6,6 +6,7 @@ from itertools import pairwise
 from dure import State
 from dure.testing import in_virtual_time
 from dure_sandbox import Fault
+from newsroom.reading import Reading
 from newsroom.rehearsal import Stage, at_work
 from newsroom.sections import SECTIONS
 from newsroom.settings import Settings
@@ -139,3 +140,19 @@ async def test_only_bodies_that_are_long_enough_get_a_summary() -> None:
     assert long
     assert short
     assert sorted(row["id"] for row in long) == sorted(str(job.args["article"]) for job in jobs)
+
+
+@in_virtual_time
+async def test_readers_page_through_all_articles_without_gap_or_overlap() -> None:
+    async with at_work(per_day=40, pages_max=20, min_content_length_for_ai=10_000) as stage:
+        await stage.crawl()
+        reading = Reading(stage.newsroom.records)
+        found = page = await reading.newest(most=7)
+        while page:
+            last = page[-1]
+            page = await reading.newest(before=last.at, below=last.id, most=7)
+            found += page
+        kept = await stage.rows("select id from newsroom_article where version > 0")
+
+    assert sorted(row["id"] for row in kept) == sorted(shown.id for shown in found)
+    assert [shown.at for shown in found] == sorted((s.at for s in found), reverse=True)

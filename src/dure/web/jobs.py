@@ -93,6 +93,8 @@ class _Desk:
         """Waiting retries run now; what FAILED runs again."""
         actor = self._access.actor(request)
         asked = _asked(request, {*_BY, "q", "spread"})
+        if states is None and not asked.keys() - {"spread"}:
+            raise ConfigError("Retry which jobs?", "Give kind, lane, reason or q=state:failed.")
         result = await self._app.commands.retry(
             self._wanted(asked, states),
             by=actor.name,

@@ -80,7 +80,8 @@ class Crawl:
     async def _read_list(self, section: str) -> dure.Outcome:
         """What a section's list has that we have not; what we have that may have been edited."""
         url = list_url(self._settings.site, SECTIONS[section].sid2)
-        page = await self._get("list", url, await self._records.list_validators(section))
+        before = await self._records.list_validators(section)
+        page = await self._get("list", url, before)
         found: list[Item] = []
         if not page.is_not_modified:
             found = await self._new_ones(section, read_page(page.text, url))
@@ -88,7 +89,7 @@ class Crawl:
         jobs = [self._job(item, section) for item in (*found, *again)]
         return dure.Done(
             {"new": len(found), "again": len(again), "is_unchanged": page.is_not_modified},
-            writes=[self._records.keep_list(section, page.validators)],
+            writes=[self._records.keep_list(section, _validators(page, before))],
             then=jobs,
         )
 
@@ -139,7 +140,8 @@ class Crawl:
         except NotThere:
             return self._kept(item, Article(kept=Kept.DELETED), section, known, Validators())
         if page.is_not_modified:
-            return _said("unchanged", writes=[self._records.checked(item.id, page.validators)])
+            checked = self._records.checked(item.id, _validators(page, validators))
+            return _said("unchanged", writes=[checked])
         article = read_article(page.text)
         return self._kept(item, article, section, known, page.validators)
 
@@ -178,6 +180,11 @@ class Crawl:
     async def _get(self, what: str, url: str, validators: Validators | None) -> Page:
         with self._metrics.fetching(what):
             return await self._fetcher.get(url, validators=validators)
+
+
+def _validators(page: Page, before: Validators | None) -> Validators:
+    """Those of the answer; a 304 may come without and then confirms the ones that were sent."""
+    return page.validators or before or page.validators
 
 
 def _said(

@@ -22,7 +22,8 @@ def front(
     empty = f'<p class="empty">{word("nothing", language)}</p>'
     older = ""
     if len(shown) == PAGE:
-        query = urlencode({"section": section, "lang": language, "before": f"{shown[-1].at:g}"})
+        last = {"before": repr(shown[-1].at), "below": shown[-1].id}
+        query = urlencode({"section": section, "lang": language, **last})
         older = f'<p class="older"><a href="/?{escape(query)}">{word("older", language)}</a></p>'
     return _page(
         word("today", language),

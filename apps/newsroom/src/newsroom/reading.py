@@ -15,7 +15,8 @@ _COLUMNS: Final = (
 _NEWEST: Final = (
     f"select {_COLUMNS} from newsroom_article where version > 0 "  # noqa: S608 - constants
     "and (:section = '' or section = :section) "
-    "and coalesce(published_at, first_seen_at) < :before "
+    "and (coalesce(published_at, first_seen_at) < :before "
+    "or (coalesce(published_at, first_seen_at) = :before and id < :below)) "
     "order by coalesce(published_at, first_seen_at) desc, id desc limit :most"
 )
 _ONE: Final = f"select {_COLUMNS} from newsroom_article where id = :id"  # noqa: S608 - constants
@@ -66,10 +67,11 @@ class Reading:
         self._records = records
 
     async def newest(
-        self, *, section: str = "", before: float = 1e12, most: int = PAGE
+        self, *, section: str = "", before: float = 1e12, below: str = "", most: int = PAGE
     ) -> list[Shown]:
-        """A page of articles, the newest first."""
-        rows = await self._records.rows(_NEWEST, section=section, before=before, most=most)
+        """A page of articles, the newest first; it begins after the last of the page before."""
+        where = {"section": section, "before": before, "below": below}
+        rows = await self._records.rows(_NEWEST, most=most, **where)
         answers = await self._answers([row["id"] for row in rows])
         return [_shown(row, answers.get(row["id"], [])) for row in rows]
 

@@ -62,7 +62,8 @@ class Paper:
             before = float(request.query_params.get("before", "1e12"))
         except ValueError:
             raise ConfigError("'before' must be a moment in seconds since 1970.") from None
-        shown = await self._reading.newest(section=section, before=before)
+        below = request.query_params.get("below", "")
+        shown = await self._reading.newest(section=section, before=before, below=below)
         counts = await self._report.counts()
         language = _language(request)
         now = self._records.now()
