@@ -113,6 +113,8 @@ class App(Declarations):
         try:
             await self.store.open()
             await self._declare()
+            for battery in self.batteries:
+                await battery.open()
         except BaseException:
             self._opened -= 1
             raise
@@ -136,6 +138,8 @@ class App(Declarations):
         """Let go of the store."""
         self._opened -= 1
         if self._opened == 0:
+            for battery in self.batteries:
+                await battery.close()
             for close in self.closers.values():
                 await close()
             await self.store.close()
@@ -213,6 +217,7 @@ class App(Declarations):
             options=chosen,
             clock=self._clock,
             notices=self.notices,
+            batteries=self.batteries,
             duties={
                 **{f"duty {name}": tick for name, tick in self.duties.items()},
                 "firing": self._firing.tick,

@@ -80,7 +80,7 @@ class Rotation:
         self._ticket = 0
         self._newcomers: deque[Lane] = deque()
         self._is_newcomers_turn = True
-        self._parked: list[Lane] = []
+        self._parked: dict[int, Lane] = {}
         self._active = 0
         self._now = 0.0
 
@@ -116,7 +116,7 @@ class Rotation:
         lane.streams.insert(place, stream)
         if lane.is_parked:
             lane.is_parked = False
-            self._parked.remove(lane)
+            del self._parked[lane.id]
         self._enter(lane, is_new=is_new)
 
     def weigh(self, number: int, weight: float) -> None:
@@ -125,10 +125,17 @@ class Rotation:
 
     def release(self) -> None:
         """Something that held lanes back has changed: ask for all of them again."""
-        for lane in self._parked:
+        for lane in self._parked.values():
             lane.is_parked = False
             self._enter(lane)
         self._parked.clear()
+
+    def release_lane(self, number: int) -> None:
+        """What held this lane back has changed: ask for it again, and leave the others."""
+        lane = self._parked.pop(number, None)
+        if lane is not None:
+            lane.is_parked = False
+            self._enter(lane)
 
     def turns(self, room: int, may: May) -> list[Turn]:
         """Up to `room` jobs' worth of turns, least served lanes first."""
@@ -145,7 +152,7 @@ class Rotation:
             if turn is None:
                 if lane.streams:
                     lane.is_parked = True
-                    self._parked.append(lane)
+                    self._parked[lane.id] = lane
                 continue
             room -= turn.quota
             chosen.append(turn)

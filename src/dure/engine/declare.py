@@ -15,6 +15,7 @@ from dure.core.limit import Limit, Window
 from dure.core.outcome import Outcome
 from dure.core.state import Priority
 from dure.core.timetable import Missed
+from dure.engine.battery import Battery
 from dure.engine.duties.closing import ANY
 from dure.engine.duties.firing import Entry
 from dure.engine.duties.service import Tick
@@ -38,6 +39,7 @@ class Declarations:
         self.limits: dict[str, Limit] = {}
         self.entries: dict[str, Entry] = {}
         self.reports: dict[str, Kind[[Report], Any]] = {}
+        self.batteries: list[Battery] = []
         self.schemas: dict[str, Traversable] = {}
         self.duties: dict[str, Tick] = {}
         self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
@@ -163,6 +165,14 @@ class Declarations:
             return kind
 
         return declare
+
+    def attach(self, battery: Battery) -> None:
+        """Let a battery open and close with this app, and stand beside each of its nodes."""
+        self.batteries.append(battery)
+
+    def add(self, kind: AnyKind) -> None:
+        """Declare a kind that was built without a decorator."""
+        self._add(kind)
 
     def _add(self, kind: Any) -> Any:
         check(kind.name, "kind")

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,12 @@ from dure.engine.attempts.finisher import Ended
 from dure.engine.attempts.slots import Slots
 from dure.engine.attempts.threads import Threads
 from dure.engine.attention import Attention
+from dure.engine.battery import Battery, Presence
 from dure.engine.claiming.claimer import Claimer
 from dure.engine.duties.adapt import Adaptation
 from dure.engine.duties.heartbeat import Heartbeat
 from dure.engine.duties.service import Service, Tick
+from dure.engine.gates import Gate
 from dure.engine.intake.enqueue import Enqueuer
 from dure.engine.journal import tell
 from dure.engine.kind import AnyKind
@@ -53,6 +55,7 @@ class Node:
         dice: Dice | None = None,
         duties: Mapping[str, Tick] | None = None,
         notices: Notices | None = None,
+        batteries: Sequence[Battery] = (),
     ) -> None:
         self._store = store
         self._names = names
@@ -62,6 +65,7 @@ class Node:
         self._clock = clock or SystemClock()
         self._dice = dice or SystemDice()
         self.notices = notices or Notices()
+        self.presences: list[Presence] = []
         parts = self._parts = Parts(
             store,
             kinds,
@@ -88,8 +92,14 @@ class Node:
         self.broken: dict[str, BaseException] = {}
         """Duties that ended with an error nobody foresaw: the node must be restarted."""
         self.is_stopping = False
+        self._batteries = batteries
         self.hurry = asyncio.Event()
         """Set to end the grace of a shutdown early."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock this node lives by."""
+        return self._clock
 
     @property
     def slots(self) -> Slots:
@@ -118,6 +128,7 @@ class Node:
         attention = self._build()
         attention.resize()
         await self._register()
+        self.presences += [battery.serve(self) for battery in self._batteries]
         self._claiming = self._spawn(self.claimer.run(), "claimer")
         self._pacing = self._spawn(self.pacer.run(), "pacer")
         self._spawn(attention.listen(), "ear")
@@ -131,6 +142,7 @@ class Node:
             "aftermath": self.aftermath.tell,
             "adapt": self._adaptation.tick,
             **self._duties,
+            **{name: duty for each in self.presences for name, duty in each.duties.items()},
         }.items():
             service = self.services[name] = Service(name, tick, self._dice)
             self._spawn(service.run(), name)
@@ -290,6 +302,17 @@ class Node:
         """Read at once what operators, or this node itself, have just changed."""
         self._nudge("control")
 
+    def lane_gate(self, kind: str, lane: str, release: Callable[[], None]) -> Gate | None:
+        """The gate that a battery puts before a lane of its kinds on this node."""
+        for presence in self.presences:
+            if (gate := presence.gate(kind, lane, release)) is not None:
+                return gate
+        return None
+
+    def nudge(self, duty: str) -> None:
+        """Do a duty's next round at once."""
+        self._nudge(duty)
+
     def _nudge(self, duty: str) -> None:
         if duty in self.services:
             self.services[duty].nudge()
@@ -341,6 +364,8 @@ class Node:
             async with asyncio.timeout(self.heartbeat.lease):
                 await self.finisher.drained()
                 await self.aftermath.tell()
+                for presence in self.presences:
+                    await presence.leave()
                 await self._parts.supply.give_all_back(
                     self.pacer.caps.values(), self.pacer.permits.values()
                 )

@@ -1,6 +1,6 @@
 """What a node is made of before it starts: its parts, wired to one another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from dure.core.errors import KindUnknown
@@ -12,6 +12,7 @@ from dure.engine.claiming.supply import Supply
 from dure.engine.control import Control
 from dure.engine.duties.aftermath import Aftermath
 from dure.engine.duties.upkeep import Upkeep
+from dure.engine.gates import Gate
 from dure.engine.intake.enqueue import Enqueuer
 from dure.engine.kind import AnyKind, Terms
 from dure.engine.names import Names
@@ -41,6 +42,10 @@ class Reactions(Protocol):
 
     def operators_spoke(self) -> None:
         """Lanes, pauses or settings have changed."""
+        ...
+
+    def lane_gate(self, kind: str, lane: str, release: Callable[[], None]) -> Gate | None:
+        """What a battery puts before a lane of its kinds."""
         ...
 
 
@@ -84,6 +89,7 @@ class Parts:
             kinds=self.kinds_by_id,
             resources={**RESOURCES, **options.resources},
             wake=node.wake,
+            lane_gates=node.lane_gate,
         )
         self.finisher = Finisher(
             store,

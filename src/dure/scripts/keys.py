@@ -80,6 +80,20 @@ def forget(
     return Forgotten(len(gone), len(found) - len(gone), None if is_last else found[-1].key)
 
 
+def under(prefix: str, *, limit: int, after: str = "") -> Script[list[str]]:
+    """Keys under a prefix in order, without looking at their jobs."""
+    beyond = _beyond(prefix)
+    given = {"prefix": prefix, "after": after, "beyond": beyond, "most": limit}
+    rows = yield Query("keys_under", given)
+    return [row["key"] for row in rows]
+
+
+def known(wanted: Sequence[str]) -> Script[set[str]]:
+    """Which of these keys are taken."""
+    rows = yield Query("keys_known", {"keys": list(wanted)})
+    return {row["key"] for row in rows}
+
+
 def _beyond(prefix: str) -> str:
     """The first text after all that begin with the prefix."""
     kept = prefix.rstrip(_LAST)

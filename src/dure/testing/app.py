@@ -92,6 +92,7 @@ def _moved(app: App, store: FaultyStore, clock: VirtualClock) -> Iterator[None]:
     twin.kinds.update((name, _on_loop(kind)) for name, kind in app.kinds.items())
     for name in _DECLARED - {"kinds"}:
         getattr(twin, name).update(getattr(app, name))
+    twin.batteries.extend(app.batteries)
     before = dict(vars(app))
     vars(app).update(vars(twin))
     try:

@@ -169,7 +169,7 @@ class Claimer:
         if room <= 0 or (slots.waiting and room < min(self.bounds.low, target)):
             return []
         if self._pacer.is_freed:
-            self._pacer.is_freed = False
+            self._pacer.forget_refusals()
             self._rotation.release()
         return self._rotation.turns(min(room, self.size), self._may)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from dure.core.errors import StoreError
 from dure.core.fairness import Rotation
 from dure.core.stream import kind_of, lane_of
+from dure.engine.battery import LaneGates
 from dure.engine.claiming.supply import Supply
 from dure.engine.control import Control
 from dure.engine.gates import ROOM_MAX, Cap, Caps, Closed, Gate, Lease, Permits, Resource, Switch
@@ -40,6 +41,7 @@ class Pacer:
         kinds: Mapping[int, Kind[Any, Any] | ChunkKind[Any]],
         resources: Mapping[str, int],
         wake: Callable[[], None],
+        lane_gates: LaneGates,
     ) -> None:
         self._supply = supply
         self._control = control
@@ -48,6 +50,11 @@ class Pacer:
         self._rotation = rotation
         self._kinds = kinds
         self._wake = wake
+        self._lane_gates = lane_gates
+        self._of_one_lane: set[int] = set()
+        """Gates that hold back one lane only, and release it by themselves."""
+        self._is_starved = False
+        """Some lane was refused by a gate that others share."""
         self.store_now = store_clock.now
         self.resources = {name: Resource(name, size) for name, size in resources.items()}
         self.shares: dict[str, Resource] = {}
@@ -77,6 +84,8 @@ class Pacer:
             here = gate.room()
             if here < wanted and gate.is_thirsty():
                 self._ask(gate, wanted)
+            if here <= 0 and id(gate) not in self._of_one_lane:
+                self._is_starved = True
             room = min(room, here)
         if room > 0:
             for gate in gates:
@@ -88,7 +97,7 @@ class Pacer:
         for gate in gates:
             gate.untake(count)
         if gates and count:
-            self.is_freed = True
+            self.is_freed = self.is_freed or self._is_starved
 
     def settle(self, gates: tuple[Gate, ...]) -> None:
         """An attempt has ended that was admitted through these gates.
@@ -98,7 +107,11 @@ class Pacer:
         if gates:
             for gate in gates:
                 gate.settle(1)
-            self.is_freed = True
+            self.is_freed = self.is_freed or self._is_starved
+
+    def forget_refusals(self) -> None:
+        """Every lane is about to ask again."""
+        self.is_freed = self._is_starved = False
 
     def ask_again(self) -> None:
         """Bookings were corrected: limits may have room earlier than they said."""
@@ -132,6 +145,7 @@ class Pacer:
         """Operators changed something: work the gates out anew, and let every lane ask again."""
         old = self._gates
         self._gates = {}
+        self._of_one_lane.clear()
         for stream in old:
             self._gates_of(stream)
         self._rotation.release()
@@ -170,6 +184,10 @@ class Pacer:
         if terms.slots is not None:
             share = Resource(kind.name, terms.slots[0])
             gates.append(self.shares.setdefault(kind.name, share))
+        own = self._lane_gates(kind.name, name, lambda: self._release(lane_id))
+        if own is not None:
+            self._of_one_lane.add(id(own))
+            gates.append(own)
         limits = tuple(sorted({*terms.limits, *(lane.limits if lane else ())}))
         caps = {
             f"lane:{name}": (lane.max_running if lane else None)
@@ -194,6 +212,11 @@ class Pacer:
             gates.append(self.permits[key])
         return tuple(gates)
 
+    def _release(self, lane_id: int) -> None:
+        """The gate of one lane has room again."""
+        self._rotation.release_lane(lane_id)
+        self._wake()
+
     def _caps(self, sizes: Mapping[str, int]) -> Caps:
         for name, size in sizes.items():
             self.caps.setdefault(name, Cap(name, size)).cap = size
@@ -216,11 +239,12 @@ class Pacer:
 
     async def _tend(self) -> None:
         now = self._clock.monotonic()
-        came = False
         if not self._rotation.is_held_back:
             self._thirsty.clear()
+        switches = [gate for gate in self._thirsty.values() if isinstance(gate, Switch)]
+        came = await self._ask_breakers([s for s in switches if not self._is_too_early(s, now)])
         for key, gate in list(self._thirsty.items()):
-            if self._is_too_early(gate, now):
+            if isinstance(gate, Switch) or self._is_too_early(gate, now):
                 continue
             wanted = max(self._wanted.pop(key, _WANT_MIN), _WANT_MIN)
             if await self._supply.fetch(gate, min(wanted, ROOM_MAX)):
@@ -236,6 +260,18 @@ class Pacer:
         if came:
             self._rotation.release()
             self._wake()
+
+    async def _ask_breakers(self, switches: list[Switch]) -> bool:
+        """All at once: a crawl that meets a thousand hosts has a thousand of them."""
+        wants = {gate: max(self._wanted.pop(id(gate), _WANT_MIN), _WANT_MIN) for gate in switches}
+        came = await self._supply.probes(wants)
+        for gate in switches:
+            if gate in came:
+                del self._thirsty[id(gate)]
+            else:
+                self._wanted[id(gate)] = wants[gate]
+                self._is_too_early(gate, self._clock.monotonic())
+        return bool(came)
 
     def _is_too_early(self, gate: Gate, now: float) -> bool:
         """Whether asking again is pointless yet; if so, remember to do it in time."""

@@ -1,4 +1,10 @@
-"""Applying transitions on SQLite: one savepoint for each job that carries effects."""
+"""Applying transitions on SQLite: a group under one savepoint, halved only when it fails.
+
+A savepoint for each job that carries effects would cost several times what the job costs.
+What one job writes wrongly must not fail its neighbours, so a group that fails is halved
+until the culprit stands alone. Jobs with a guard or a subject are looked at one by one:
+they must see what came before them.
+"""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -7,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dure.core.state import FINAL, Event, State
-from dure.ports.rows import Applied, Change
+from dure.ports.rows import Applied, Change, NewJob
 from dure.stores.intake import rounds
 from dure.stores.sqlite import jobs
 from dure.stores.statement import for_sqlite, read, sqlite_value
@@ -29,12 +35,10 @@ def apply(connection: sqlite3.Connection, changes: Sequence[Change], now: float)
     """Carry out changes whose state and fence still hold."""
     verdict = _Verdict()
     for group in rounds(changes):
-        plain = [c for c in group if c.effects is None and c.subject is None]
-        rich = [c for c in group if c.effects is not None or c.subject is not None]
-        if plain and not _apply_together(connection, plain, now, verdict):
-            rich = [*plain, *rich]
-        for change in rich:
-            _apply_alone(connection, change, now, verdict)
+        _apply_together(connection, [c for c in group if _is_free(c)], now, verdict)
+        for change in group:
+            if not _is_free(change):
+                _apply_alone(connection, change, now, verdict)
     connection.executemany(
         _TALLY, [(b, now, *counts) for b, counts in tallies_of_changes(verdict.applied).items()]
     )
@@ -59,31 +63,49 @@ class _Verdict:
         self.broken: dict[int, str] = {}
         self.streams: set[int] = set()
 
+    def add(self, applied: Sequence[Change]) -> None:
+        """These were carried out, with what goes with them."""
+        self.applied.extend(applied)
+        for change in applied:
+            if change.effects is not None and change.transition.to is State.SUCCESS:
+                self.streams.update(job.stream for job in change.effects.then)
+
+
+def _is_free(change: Change) -> bool:
+    """Whether nothing but state and fence decides if it is applied."""
+    return change.subject is None and (change.effects is None or change.effects.guard is None)
+
 
 def _apply_together(
-    connection: sqlite3.Connection, plain: Sequence[Change], now: float, verdict: _Verdict
-) -> bool:
-    """Changes without effects in few statements. False, and nothing done, when one is wrong."""
-    connection.execute("savepoint plain")
+    connection: sqlite3.Connection, group: Sequence[Change], now: float, verdict: _Verdict
+) -> None:
+    """Changes that do not look at one another, in few statements; in halves when one is wrong."""
+    if len(group) <= 1:
+        for change in group:
+            _apply_alone(connection, change, now, verdict)
+        return
+    connection.execute("savepoint together")
     try:
-        missed = _move(connection, plain, now)
-        applied = [c for c in plain if c.transition.id not in missed] if missed else plain
+        missed = _move(connection, group, now)
+        applied = [c for c in group if c.transition.id not in missed] if missed else group
         _free_keys(connection, applied)
+        _carry_effects(connection, applied, now)
     except Exception as error:  # one value that cannot be stored must not fail the group
         if not connection.in_transaction or _is_ours(error):
             raise
-        connection.execute("rollback to plain")
-        return False
-    finally:
-        if connection.in_transaction:
-            connection.execute("release plain")
-    verdict.applied.extend(applied)
+        connection.execute("rollback to together")
+        connection.execute("release together")
+        half = len(group) // 2
+        _apply_together(connection, group[:half], now, verdict)
+        _apply_together(connection, group[half:], now, verdict)
+        return
+    connection.execute("release together")
+    verdict.add(applied)
     verdict.refused.update(
         c.transition.id
-        for c in plain
+        for c in group
         if c.transition.id in missed and not _is_settled(connection, c)
     )
-    return True
 
 
 def _apply_alone(
@@ -98,10 +120,10 @@ def _apply_alone(
         elif _is_stale(connection, change):
             verdict.stale.add(job)
         else:
-            _carry_out(connection, change, now)
-            verdict.applied.append(change)
-            if change.effects is not None and change.transition.to is State.SUCCESS:
-                verdict.streams.update(job.stream for job in change.effects.then)
+            _move(connection, [change], now)
+            _free_keys(connection, [change])
+            _carry_effects(connection, [change], now)
+            verdict.add([change])
     except Exception as error:  # whatever is wrong with one job's effects is its own affair
         if not connection.in_transaction or _is_ours(error):
             raise
@@ -183,15 +205,17 @@ def _is_stale(connection: sqlite3.Connection, change: Change) -> bool:
     return bool((found[0] if found else None) != guard.expected)
 
 
-def _carry_out(connection: sqlite3.Connection, change: Change, now: float) -> None:
-    _move(connection, [change], now)
-    _free_keys(connection, [change])
-    effects = change.effects
-    if effects is not None and change.transition.to is State.SUCCESS:
-        for write in effects.writes:
-            _execute(connection, write.sql, write.params)
-        if effects.then:
-            jobs.enqueue(connection, effects.then, now)
+def _carry_effects(connection: sqlite3.Connection, changes: Sequence[Change], now: float) -> None:
+    """The writes of each in order, then everything that follows from all of them."""
+    then: list[NewJob] = []
+    for change in changes:
+        effects = change.effects
+        if effects is not None and change.transition.to is State.SUCCESS:
+            for write in effects.writes:
+                _execute(connection, write.sql, write.params)
+            then.extend(effects.then)
+    if then:
+        jobs.enqueue(connection, then, now)
 
 
 def _execute(

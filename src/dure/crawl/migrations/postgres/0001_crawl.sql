@@ -1,0 +1,22 @@
+-- What crawls save: items by type and key within a session, and bodies that could not be parsed.
+
+create table dure_item (
+  id bigint generated always as identity primary key,
+  session text not null,
+  spider text not null,
+  type text not null,
+  key text not null,
+  url text not null,
+  body text not null,
+  at double precision not null,
+  unique (session, type, key)
+);
+
+create table dure_body (
+  key text primary key,
+  url text not null,
+  status integer not null,
+  content_type text not null,
+  body bytea not null,
+  at double precision not null
+);
