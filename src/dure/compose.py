@@ -22,6 +22,7 @@ from dure.engine.intake.pressure import Pressure
 from dure.engine.intake.within import enqueue_within
 from dure.engine.names import Names
 from dure.engine.node import Node
+from dure.engine.notices import Notices
 from dure.engine.options import Departure, NodeOptions
 from dure.engine.signals import depart_on_signal
 from dure.engine.store_clock import StoreClock
@@ -64,15 +65,23 @@ def open_store(url: str | Path, *, clock: Clock | None = None) -> Store:
 class App(Declarations):
     """Declare kinds on it, enqueue jobs with it, run nodes of it."""
 
-    def __init__(self, url: str | Path | Store, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        url: str | Path | Store,
+        *,
+        clock: Clock | None = None,
+        notices: Notices | None = None,
+    ) -> None:
         super().__init__()
         self._url = url
         self._clock = clock or SystemClock()
         self.store: Store = open_store(url, clock=clock) if isinstance(url, str | Path) else url
         self.names = Names(self.store)
+        self.notices = notices or Notices(self._clock)
+        """What the engine did: `app.notices.listen(listener, Moved)`."""
         self.pressure = Pressure(self.store, self._clock)
         self.store_clock = StoreClock(self.store, self._clock)
-        self._enqueuer = Enqueuer(self.store, self.names, self._clock, self.pressure)
+        self._enqueuer = Enqueuer(self.store, self.names, self._clock, self.pressure, self.notices)
         self._firing = Firing(self.store, self._enqueuer, self.store_clock, self.entries)
         self._opened = 0
         self.sync = Bridge(self._again)
@@ -85,7 +94,7 @@ class App(Declarations):
                 "An app on a store in memory has no synchronous side.",
                 "Use a file or PostgreSQL, or enqueue with `await`.",
             )
-        twin = App(self._url)
+        twin = App(self._url, notices=self.notices)
         twin.kinds, twin.reports = self.kinds, self.reports
         return twin
 
@@ -195,7 +204,7 @@ class App(Declarations):
     @property
     def commands(self) -> Commands:
         """What an operator may do: retry, cancel, suspend, resume, pause, configure; audited."""
-        return Commands(self.store, self.kinds)
+        return Commands(self.store, self.kinds, self.notices)
 
     def node(self, options: NodeOptions | None = None, **given: Any) -> Node:
         """A worker of this app; start it, and stop it when done."""
@@ -207,6 +216,7 @@ class App(Declarations):
             self._enqueuer,
             options=chosen,
             clock=self._clock,
+            notices=self.notices,
             batteries=self.batteries,
             duties={
                 **{f"duty {name}": tick for name, tick in self.duties.items()},

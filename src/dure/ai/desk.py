@@ -33,6 +33,7 @@ from dure.engine.declare import Declarations
 from dure.engine.desk.bulk import Result
 from dure.engine.desk.commands import Commands
 from dure.engine.kind import ErrorRule
+from dure.engine.notices import Notices
 from dure.engine.store_clock import StoreClock
 from dure.ports.store import Hint, Store
 
@@ -55,6 +56,7 @@ class Host(Declarations):
 
     store: Store
     store_clock: StoreClock
+    notices: Notices
 
 
 _DESKS: Final["WeakKeyDictionary[Declarations, list[Desk]]"] = WeakKeyDictionary()
@@ -231,7 +233,7 @@ class Desk:
         names = [name for name, hold in holds.items() if hold.reason == reason]
         await self._lift(names, by=by, note=note)
         wanted = JobFilter((Term("reason", Op.EQ, (Text(reason),)),))
-        commands = Commands(self.app.store, self.app.kinds)
+        commands = Commands(self.app.store, self.app.kinds, self.app.notices)
         return await commands.resume_jobs(wanted, by=by, reason=note, spread=spread)
 
     async def _lift(self, names: Sequence[str], *, by: str, note: str) -> None:
@@ -312,7 +314,7 @@ class Desk:
             lane = rest.removeprefix(f"{self.provider.account} ")
             terms.append(Term("lane", Op.EQ, (Text(lane),)))
         if kinds:
-            commands = Commands(self.app.store, self.app.kinds)
+            commands = Commands(self.app.store, self.app.kinds, self.app.notices)
             await commands.suspend(JobFilter(tuple(terms)), hold.reason, by=suspension.BY)
         await self.app.store.run(suspension.swept(name, self.app.store_clock.now()))
 

@@ -53,12 +53,16 @@ class RetryPolicy:
 
     max_attempts: int = 5
     phases: tuple[Backoff, ...] = (Backoff(),)
+    lost: float | None = None
+    """Seconds to wait after the worker died; None: as after any other failure."""
 
     def __post_init__(self) -> None:
         if self.max_attempts < 1:
             raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
         if not self.phases:
             raise ValueError("a retry policy needs at least one phase")
+        if self.lost is not None and not 0.0 <= self.lost < float("inf"):
+            raise ValueError(f"the delay after a lost lease must be finite, not {self.lost}")
         if any(phase.attempts is None for phase in self.phases[:-1]):
             raise ValueError("only the last phase may be open-ended; give the others `attempts`")
 
@@ -71,9 +75,11 @@ class RetryPolicy:
         factor: float = 2.0,
         cap: Span = 3600.0,
         jitter: float = 0.0,
+        lost: Span | None = None,
     ) -> Self:
         """One phase, with durations as people write them."""
-        return cls(max_attempts, (Backoff(seconds_of(base), factor, seconds_of(cap), jitter),))
+        phase = Backoff(seconds_of(base), factor, seconds_of(cap), jitter)
+        return cls(max_attempts, (phase,), None if lost is None else seconds_of(lost))
 
     def is_spent(self, attempt: int) -> bool:
         """Whether a job that has used `attempt` attempts gets no more."""

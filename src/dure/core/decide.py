@@ -100,6 +100,8 @@ def decide(
     due = None
     if spent is not None and policy.is_spent(attempt):
         to = spent
+    elif event is Event.LEASE_LOST and policy.lost is not None:
+        due = now + policy.lost
     elif spent is not None:
         due = now + policy.delay(attempt, draw, after)
     elif sets_due and ((after or 0.0) > 0.0 or to is State.RETRY_WAIT):

@@ -4,7 +4,7 @@
     ├── ConfigError          SettingInvalid · KindUnknown · KindInvalid · UrlInvalid
     ├── NotFound
     ├── Conflict             IllegalTransition · StaleVersion
-    ├── Refused              QueueFull · BatchRunning · TooLarge
+    ├── Refused              QueueFull · BatchRunning · TooLarge · Unauthenticated · Forbidden
     └── StoreError           StoreUnavailable · StoreFull · StoreDenied · StoreCorrupt ·
                          SchemaBehind · SchemaAhead
 
@@ -85,6 +85,18 @@ class BatchRunning(Refused):
 
 class TooLarge(Refused):
     code = "too_large"
+
+
+class Unauthenticated(Refused):
+    """Nobody we know asks."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(Refused):
+    """Who asks may not do this."""
+
+    code = "forbidden"
 
 
 class StoreError(DureError):

@@ -3,7 +3,7 @@
 Each lane carries a virtual time; serving one job of it adds `1 / weight`. The lane with the
 smallest virtual time goes next, so with equal weights this is round robin, and a lane that
 was idle starts level with the others instead of with a credit. Inside a lane the most
-urgent priority goes first and kinds of equal priority alternate.
+urgent priority goes first, then the kind of the lowest rank; kinds equal in both alternate.
 
 The structure is a plain value of the node: no clock, no I/O. It knows streams only by number;
 whether one may be served now is asked of the caller, who also says what came of a claim.
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from dure.core.stream import lane_of, priority_of
+from dure.core.stream import kind_of, lane_of, priority_of
 
 MARK_MARGIN: Final = 512
 """A claim looks this many positions behind the last one served, for late commits."""
@@ -23,11 +23,11 @@ MARK_MARGIN: Final = 512
 class Stream:
     """One stream with waiting work, as this node knows it."""
 
-    __slots__ = ("is_active", "mark", "noted", "number", "priority", "served")
+    __slots__ = ("is_active", "mark", "noted", "number", "served", "urgency")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, rank: int) -> None:
         self.number = number
-        self.priority = int(priority_of(number))
+        self.urgency = (int(priority_of(number)), rank)
         self.mark = 0
         self.noted = 0
         """Grows with each sign of new work, to tell a claim that was overtaken."""
@@ -65,10 +65,15 @@ May = Callable[[int, int], int]
 """(stream, wanted) → how many of it may be served now; 0 keeps the lane waiting."""
 
 
+def _equal(_: int) -> int:
+    return 0
+
+
 class Rotation:
     """All lanes with waiting work, in the order of their turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, rank_of: Callable[[int], int] = _equal) -> None:
+        self._rank_of = rank_of
         self._lanes: dict[int, Lane] = {}
         self._streams: dict[int, Stream] = {}
         self._queue: list[tuple[float, int, Lane]] = []
@@ -92,7 +97,8 @@ class Rotation:
         """Work was seen in a stream, at `pos` or later if that is known."""
         stream = self._streams.get(number)
         if stream is None:
-            stream = self._streams[number] = Stream(number)
+            stream = Stream(number, self._rank_of(kind_of(number)))
+            self._streams[number] = stream
         stream.noted += 1
         if pos is not None and pos < stream.mark:
             stream.mark = pos
@@ -105,7 +111,7 @@ class Rotation:
             self._active += 1
             lane.virtual = max(lane.virtual, self._now)
         place = 0
-        while place < len(lane.streams) and lane.streams[place].priority <= stream.priority:
+        while place < len(lane.streams) and lane.streams[place].urgency <= stream.urgency:
             place += 1
         lane.streams.insert(place, stream)
         if lane.is_parked:
@@ -226,11 +232,11 @@ class Rotation:
         return None
 
     def _rotate(self, lane: Lane, stream: Stream) -> None:
-        """Behind the other kinds of the same priority."""
+        """Behind the other kinds of the same priority and rank."""
         streams = lane.streams
         place = streams.index(stream)
         last = place
-        while last + 1 < len(streams) and streams[last + 1].priority == stream.priority:
+        while last + 1 < len(streams) and streams[last + 1].urgency == stream.urgency:
             last += 1
         if last != place:
             streams.insert(last, streams.pop(place))

@@ -5,6 +5,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, get_args, overload
 
+from dure.core.adaptive import Bounds
 from dure.core.backoff import NEVER, RetryPolicy
 from dure.core.batch import Report
 from dure.core.duration import Span
@@ -58,6 +59,8 @@ class Declarations:
         lane: str = ...,
         priority: Priority = ...,
         retry_priority: Priority | None = ...,
+        rank: int = ...,
+        slots: tuple[int, int] | None = ...,
         limits: str | Sequence[str] = ...,
         tokens: int = ...,
         breaker: str | None = ...,
@@ -193,6 +196,8 @@ def terms_of(fn: Callable[..., Any], given: dict[str, Any]) -> Terms:
     retry = given.pop("retry", None)
     name = given.pop("name", None) or getattr(fn, "__name__", "")
     try:
+        if given.get("slots") is not None:
+            Bounds(*given["slots"])
         if isinstance(retry, int):
             retry = NEVER if retry == 1 else RetryPolicy(max_attempts=retry)
         terms = Terms(

@@ -49,6 +49,10 @@ class Terms:
     lane: str = LANE_DEFAULT
     priority: Priority = Priority.NORMAL
     retry_priority: Priority | None = None
+    rank: int = 0
+    """Of one lane's kinds of equal priority, those of a lower rank go first."""
+    slots: tuple[int, int] | None = None
+    """The least and the most slots of a node it may take; how many follows load."""
     max_running: int | None = None
     """How many may run at once over all nodes."""
     queue_max: int | None = None

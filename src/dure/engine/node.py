@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from dure.core.errors import StoreError
+from dure.core.notice import Enqueued, LeaseLost, Refused
 from dure.engine.attempts.children import Children
 from dure.engine.attempts.finisher import Ended
 from dure.engine.attempts.slots import Slots
@@ -29,6 +30,7 @@ from dure.engine.journal import tell
 from dure.engine.kind import AnyKind
 from dure.engine.leaving import call_off, hand_over
 from dure.engine.names import Names
+from dure.engine.notices import Notices, moved, tell_enqueued
 from dure.engine.options import VERSION, Departure, NodeOptions
 from dure.engine.parts import Parts
 from dure.engine.work import Stop
@@ -52,6 +54,7 @@ class Node:
         clock: Clock | None = None,
         dice: Dice | None = None,
         duties: Mapping[str, Tick] | None = None,
+        notices: Notices | None = None,
         batteries: Sequence[Battery] = (),
     ) -> None:
         self._store = store
@@ -61,9 +64,18 @@ class Node:
         self._duties = dict(duties or {})
         self._clock = clock or SystemClock()
         self._dice = dice or SystemDice()
+        self.notices = notices or Notices()
         self.presences: list[Presence] = []
         parts = self._parts = Parts(
-            store, kinds, names, enqueuer, self, options=options, clock=self._clock, dice=self._dice
+            store,
+            kinds,
+            names,
+            enqueuer,
+            self,
+            options=options,
+            clock=self._clock,
+            dice=self._dice,
+            notices=self.notices,
         )
         self.kinds, self.tally, self.rotation = parts.kinds, parts.tally, parts.rotation
         self.control, self.pacer, self.upkeep = parts.control, parts.pacer, parts.upkeep
@@ -145,6 +157,8 @@ class Node:
             finish=self.finisher.add,
             threads=Threads(size),
             children=Children(min(size, 4 * (os.cpu_count() or 1))),
+            notices=self.notices,
+            worker=lambda: self.worker,
         )
         claimer = self._claimer = Claimer(
             self._store,
@@ -157,8 +171,16 @@ class Node:
             lane_name=self._names.lane,
             holds=self.finisher.holds,
             is_held=lambda session: ("session", session) in self.control.pauses,
+            notices=self.notices,
         )
-        self._adaptation = Adaptation(slots, self.tally, self._clock)
+        self._adaptation = Adaptation(
+            slots,
+            self.tally,
+            self._clock,
+            kinds=parts.kinds,
+            shares=self.pacer.shares,
+            freed=self._freed,
+        )
         return Attention(parts, slots, claimer, adaptation=self._adaptation, nudge=self._nudge)
 
     def _spawn(self, work: Any, name: str) -> "asyncio.Task[None]":
@@ -194,7 +216,7 @@ class Node:
                 now=self._parts.store_clock.now(),
             )
         )
-        self.claimer.worker = self._parts.supply.worker = self.worker
+        self.claimer.worker = self._parts.supply.worker = self.upkeep.worker = self.worker
         self._heartbeat = Heartbeat(
             self._store,
             self.worker,
@@ -211,6 +233,7 @@ class Node:
     def _lost(self) -> None:
         """The store declared us dead: drop everything, and come back as a new worker."""
         tell("lease.lost", logging.WARNING, worker=self.worker)
+        self.notices.tell(LeaseLost(self.worker))
         self._store.stand(None)
         for work in [*self.slots.take_back(), *self.slots.running]:
             work.interrupt(Stop.TAKEN)
@@ -234,6 +257,10 @@ class Node:
                 self.wake()
                 return
 
+    def _freed(self) -> None:
+        self.pacer.is_freed = True
+        self.wake()
+
     def wake(self) -> None:
         """Look for work at once."""
         if self._claimer is not None:
@@ -253,7 +280,23 @@ class Node:
             if change is not None:
                 events[ended.work.kind.name, change.transition.event] += 1
                 note(ended, change)
+        if self.notices.heard:
+            self._tell(group)
         self.wake()
+
+    def _tell(self, group: Sequence[tuple[Ended, Change | None]]) -> None:
+        tell, heard, names = self.notices.tell, self.notices.heard, self._names
+        for ended, change in group:
+            work, claim = ended.work, ended.claim
+            kind = work.kind.name
+            if change is None:
+                tell(Refused(claim.id, kind, work.lane, claim.attempt, self.worker))
+                continue
+            seconds = work.ended - work.started if work.started else None
+            tell(moved(change.transition, kind, work.lane, seconds, change.result))
+            if change.effects is not None and change.effects.then and Enqueued in heard:
+                jobs = change.effects.then
+                tell_enqueued(self.notices, names, jobs, [True] * len(jobs), is_follow_up=True)
 
     def operators_spoke(self) -> None:
         """Read at once what operators, or this node itself, have just changed."""
@@ -331,8 +374,17 @@ class Node:
                 is_clean = is_trusted
         except (StoreError, TimeoutError):
             pass
+        await self._end()
+        return is_clean
+
+    async def _end(self) -> None:
         await self.finisher.close()
         await self.heartbeat.stop()
         await call_off(*self._tasks)
         await self.slots.close()
-        return is_clean
+
+    async def vanish(self) -> None:
+        """Be gone without a word to the store, as a killed process is: for tests."""
+        self.is_stopping = self.claimer.is_stopping = True
+        self._store.stand(None)
+        await self._end()

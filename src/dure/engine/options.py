@@ -26,6 +26,8 @@ class NodeOptions:
     lease: float | None = None
     beat: float | None = None
     grace: float | None = None
+    sweep: float | None = None
+    """Seconds between looks for the jobs of dead workers."""
     claim_max: int | None = None
     kinds: tuple[str, ...] = ()
     """Serve only these kinds; empty for all that are declared."""

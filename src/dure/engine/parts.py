@@ -16,6 +16,7 @@ from dure.engine.gates import Gate
 from dure.engine.intake.enqueue import Enqueuer
 from dure.engine.kind import AnyKind, Terms
 from dure.engine.names import Names
+from dure.engine.notices import Notices
 from dure.engine.options import RESOURCES, NodeOptions
 from dure.engine.store_clock import StoreClock
 from dure.engine.tally import Tally
@@ -62,6 +63,7 @@ class Parts:
         options: NodeOptions,
         clock: Clock,
         dice: Dice,
+        notices: Notices,
     ) -> None:
         self.store = store
         self.names = names
@@ -69,11 +71,12 @@ class Parts:
         self.options = options
         self.clock = clock
         self.dice = dice
+        self.notices = notices
         self.kinds = _served(kinds, options.kinds)
         self.kinds_by_id: dict[int, AnyKind] = {}
         self.tally = Tally()
         self.control = Control(store)
-        self.rotation = Rotation()
+        self.rotation = Rotation(self._rank_of)
         self.store_clock = StoreClock(store, clock)
         self.supply = Supply(store, clock=clock, store_clock=self.store_clock)
         self.pacer = Pacer(
@@ -107,16 +110,25 @@ class Parts:
             store_clock=self.store_clock,
             recover_after=self.options.recover_after,
             on_disabled=node.operators_spoke,
+            notices=self.notices,
         )
         self.upkeep = Upkeep(
             self.store,
             self.control,
             store_clock=self.store_clock,
+            clock=self.clock,
             dice=self.dice,
             terms_of=self._terms_of,
             note=node.note,
+            names=self.names,
+            notices=self.notices,
+            interval=self.options.sweep,
         )
         self.scanner = Scanner(self.store, self.rotation, self.control, self.clock)
+
+    def _rank_of(self, kind: int) -> int:
+        terms = self._terms_of(kind)
+        return 0 if terms is None else terms.rank
 
     def _terms_of(self, kind: int) -> Terms | None:
         found = self.kinds_by_id.get(kind)

@@ -29,6 +29,7 @@ class Work:
     __slots__ = (
         "claims",
         "deadline",
+        "ended",
         "gates",
         "grace",
         "is_done",
@@ -49,6 +50,8 @@ class Work:
         self.lane = lane
         self.started = 0.0
         """Monotonic moment its handler was entered; 0.0 while it waits for a slot."""
+        self.ended = 0.0
+        """Monotonic moment its handler was left; 0.0 before."""
         self.deadline = float("inf")
         self.stop: Stop | None = None
         self.stopper: Callable[[Work], None] | None = None

@@ -202,6 +202,12 @@ def state_counts(since: float | None = None) -> Script[dict[State, int]]:
     return counts
 
 
+def kind_counts() -> Script[dict[tuple[int, State], int]]:
+    """How many unfinished jobs of each kind, by its number, stand in each state; reads them all."""
+    rows = yield Query("live_kinds")
+    return {(row["kind"], State(row["state"])): row["jobs"] for row in rows}
+
+
 def take_positions(number: int) -> Script[list[int]]:
     """Fresh positions in rising order; a store hands them out in ranges or one by one."""
     rows = yield Query("positions_take", {"number": number})

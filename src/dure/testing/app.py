@@ -88,7 +88,7 @@ def _error_of(context: dict[str, Any]) -> BaseException:
 @contextmanager
 def _moved(app: App, store: FaultyStore, clock: VirtualClock) -> Iterator[None]:
     """Let the app stand on another store for a while."""
-    twin = App(store, clock=clock)
+    twin = App(store, clock=clock, notices=app.notices)
     twin.kinds.update((name, _on_loop(kind)) for name, kind in app.kinds.items())
     for name in _DECLARED - {"kinds"}:
         getattr(twin, name).update(getattr(app, name))
@@ -123,7 +123,7 @@ class Rig:
         self.store = store
         self.clock = clock
         self.nodes: list[Node] = []
-        self.commands = Commands(store, app.kinds)
+        self.commands = Commands(store, app.kinds, app.notices)
         """What operators can do: pause, cancel, configure."""
         self.insights = Insights(store, app.kinds)
         """What operators can see."""
@@ -140,6 +140,10 @@ class Rig:
         await node.start()
         self.nodes.append(node)
         return node
+
+    async def kill_node(self) -> None:
+        """Let the node that started last die on the spot; its lease runs out some time later."""
+        await self.nodes.pop().vanish()
 
     async def enqueue(self, job: Job, **options: Any) -> Receipt:
         """Put one job in. Options as in `Job.options`."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from dure.core.errors import Refused
+from dure.core.state import Priority
+from dure.core.stream import priority_of
 from dure.engine.work import Work
 
 
@@ -22,6 +24,7 @@ class Attempt:
     session: str | None
     batch: int | None
     parent: int | None
+    priority: Priority = Priority.NORMAL
 
     @property
     def idempotency_key(self) -> str:
@@ -57,4 +60,5 @@ def attempt_of(work: Work) -> Attempt:
         session=claim.session,
         batch=claim.batch,
         parent=claim.parent,
+        priority=priority_of(claim.stream),
     )

@@ -100,6 +100,7 @@ class Finisher:
             for claim, outcome in zip(work.claims, answer, strict=True):
                 cause = SUCCEEDED if outcome is DONE else cause_of(outcome)
                 self._pending.append(Ended(claim, work, outcome, cause))
+        work.ended = now
         if work.started:
             self._tally.ran(work.kind.name, now - work.started, len(work.claims))
         self._tally.finished(len(work.claims), now)

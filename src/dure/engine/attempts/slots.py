@@ -16,6 +16,7 @@ from types import coroutine
 from typing import Any, Final
 
 from dure.core.errors import KindInvalid
+from dure.core.notice import Started
 from dure.core.outcome import Fail, Outcome, Retry
 from dure.engine.attempts.children import Children, call_of
 from dure.engine.attempts.context import CURRENT, attempt_of
@@ -23,6 +24,7 @@ from dure.engine.attempts.deadlines import Deadlines
 from dure.engine.attempts.disposition import outcome_of, outcome_of_error
 from dure.engine.attempts.threads import AttemptStopped, Threads
 from dure.engine.kind import Kind
+from dure.engine.notices import Notices
 from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock
 
@@ -46,12 +48,17 @@ class Slots:
         finish: Finish,
         threads: Threads,
         children: Children,
+        notices: Notices,
+        worker: Callable[[], int],
     ) -> None:
         self._clock = clock
         self._finish = finish
         self._interrupter = self._interrupt
         self._threads = threads
         self._children = children
+        self._notices = notices
+        self._heard = notices.heard
+        self._worker = worker
         self._queue: deque[Work] = deque()
         self._idle: list[asyncio.Future[None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -158,6 +165,8 @@ class Slots:
         work.task = task
         work.stopper = self._interrupter
         self.running.add(work)
+        if self._heard:
+            self._tell(work)
         if work.kind.terms.mode != "process":
             self._watch(work)
         answer: list[Outcome] | Stop
@@ -188,6 +197,12 @@ class Slots:
         work.is_done = True
         self._finish(work, answer)
         return True
+
+    def _tell(self, work: Work) -> None:
+        if Started in self._heard:
+            kind, worker = work.kind.name, self._worker()
+            for claim in work.claims:
+                self._notices.tell(Started(claim.id, kind, work.lane, claim.attempt, worker))
 
     def _watch(self, work: Work) -> None:
         """Let the attempt's time run. A process handler's begins when its child is ready."""

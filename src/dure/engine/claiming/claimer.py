@@ -15,12 +15,14 @@ from dure.core.backoff import NEVER
 from dure.core.decide import Cause, Transition, decide
 from dure.core.errors import StoreError
 from dure.core.fairness import Rotation, Turn
+from dure.core.notice import Claimed, ClaimFailed
 from dure.core.state import Event
 from dure.core.stream import kind_of, lane_of
 from dure.engine.attempts.slots import Slots
 from dure.engine.claiming.pacer import Pacer
 from dure.engine.gates import Gate
 from dure.engine.kind import ChunkKind, Kind
+from dure.engine.notices import Notices
 from dure.engine.tally import Spread, Tally
 from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock
@@ -55,6 +57,7 @@ class Claimer:
         lane_name: Callable[[int], str],
         holds: Callable[[], set[tuple[int, int]]],
         is_held: Callable[[str], bool],
+        notices: Notices,
     ) -> None:
         self._store = store
         self._slots = slots
@@ -66,6 +69,7 @@ class Claimer:
         self._lane_name = lane_name
         self._holds = holds
         self._is_held = is_held
+        self._notices = notices
         self._wake = asyncio.Event()
         self.bounds = Bounds(50, 500)
         self.size = 50
@@ -101,6 +105,7 @@ class Claimer:
             except StoreError as error:
                 self.is_in_doubt = True
                 self.trouble = error
+                self._notices.tell(ClaimFailed(self.worker, str(error)))
                 await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
                 tries += 1
             else:
@@ -238,6 +243,8 @@ class Claimer:
                     work.interrupt(Stop.HELD)  # it slipped in while its session was being paused
             works.extend(fresh)
             self._note_waits(kind.name, claims, now)
+            if self._notices.heard:
+                self._notices.tell(Claimed(self.worker, kind.name, lane, len(claims)))
         self._slots.put(works)
 
     @staticmethod

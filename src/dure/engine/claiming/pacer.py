@@ -57,6 +57,8 @@ class Pacer:
         """Some lane was refused by a gate that others share."""
         self.store_now = store_clock.now
         self.resources = {name: Resource(name, size) for name, size in resources.items()}
+        self.shares: dict[str, Resource] = {}
+        """What kinds with a range of slots may take of this node's, by kind."""
         self._gates: dict[int, tuple[Gate, ...]] = {}
         self.caps: dict[str, Cap] = {}
         self._together: dict[tuple[str, ...], Caps] = {}
@@ -186,6 +188,9 @@ class Pacer:
         if lane is not None and lane.disabled_at is not None:
             return (Closed("disabled"),)
         gates: list[Gate] = [self.resources[resource] for resource in terms.uses]
+        if terms.slots is not None:
+            share = Resource(kind.name, terms.slots[0])
+            gates.append(self.shares.setdefault(kind.name, share))
         own = self._lane_gates(kind.name, name, lambda: self._release(lane_id))
         if own is not None:
             self._of_one_lane.add(id(own))

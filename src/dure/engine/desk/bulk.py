@@ -17,6 +17,7 @@ from dure.core.decide import Cause, Refusal, Transition, decide
 from dure.core.filter import JobFilter, Op, Term
 from dure.core.state import Event, State
 from dure.core.table import refusal, sources_of
+from dure.engine.notices import Notices, moved
 from dure.ports.rows import Change
 from dure.ports.store import Hint, Script, Store
 from dure.scripts import audit, jobs, pauses
@@ -161,8 +162,9 @@ Watcher = Callable[[Result], None]
 class Bulk:
     """Carries out acts over any number of jobs."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, notices: Notices) -> None:
         self._store = store
+        self._notices = notices
 
     async def plan(self, act: Act, selection: Selection) -> Plan:
         """What `run` would do now; each state is counted up to a cap."""
@@ -239,6 +241,10 @@ class Bulk:
         lost = await self._store.run(_recorded(order, len(moves), replays))
         lost += await self._apply(others)
         await self._tell(moves)
+        gone = {note.job for note in lost}
+        for record, move in moves:
+            if record.id not in gone:
+                self._notices.tell(moved(move, record.kind, record.lane))
         refused = Result(
             applied=len(moves) - len(lost), refused=len(lost), notes=tuple(lost[:NOTES_MAX])
         )

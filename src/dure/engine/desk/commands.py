@@ -24,6 +24,7 @@ from dure.engine.desk.bulk import Act, Bulk, Plan, Result, Selection, Watcher
 from dure.engine.desk.editing import checked, edit
 from dure.engine.kind import ChunkKind, Kind
 from dure.engine.names import check
+from dure.engine.notices import Notices
 from dure.ports.store import Hint, Script, Store
 from dure.scripts import (
     audit,
@@ -57,10 +58,12 @@ _KEYS_STEP: Final = 1000
 class Commands:
     """Carries out what operators ask for. `kinds` are those of a program, where it is at hand."""
 
-    def __init__(self, store: Store, kinds: Kinds | None = None) -> None:
+    def __init__(
+        self, store: Store, kinds: Kinds | None = None, notices: Notices | None = None
+    ) -> None:
         self._store = store
         self._kinds = kinds or {}
-        self._bulk = Bulk(store)
+        self._bulk = Bulk(store, notices or Notices())
 
     async def preview(self, act: Act, selection: Selection) -> Plan:
         """What an act would do, without doing it."""

@@ -192,6 +192,10 @@ class Insights:
             for name in sorted({*known, *self._kinds})
         ]
 
+    async def kind_counts(self) -> dict[tuple[str, State], int]:
+        """How many unfinished jobs of each kind stand in each state; counts every one."""
+        return await self._store.read(_kind_counts())
+
     async def limits(self) -> dict[str, Standing]:
         """Every limit and how full it is, by name."""
         found = await self._store.read(limits.used(now=await self._store.now()))
@@ -293,6 +297,12 @@ def _kinds(now: float) -> Script[tuple[list[str], list[Worker], list[Pause]]]:
     everyone = yield from workers.listing(now)
     paused = yield from pauses.active()
     return sorted(known.values()), [worker for worker in everyone if worker.is_alive], paused
+
+
+def _kind_counts() -> Script[dict[tuple[str, State], int]]:
+    known = yield from names.kind_names()
+    counts = yield from jobs.kind_counts()
+    return {(known[kind], state): number for (kind, state), number in counts.items()}
 
 
 def _setting_view(setting: Setting, override: settings.Override | None) -> SettingView:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from dure.core.notice import LaneDisabled
 from dure.core.outcome import Done, Retry
 from dure.core.state import Event
 from dure.core.stream import lane_of
@@ -16,6 +17,7 @@ from dure.engine.claiming.pacer import Pacer
 from dure.engine.control import Control
 from dure.engine.gates import Switch
 from dure.engine.journal import tell
+from dure.engine.notices import Notices
 from dure.engine.store_clock import StoreClock
 from dure.ports.rows import Change
 from dure.ports.store import Store
@@ -38,6 +40,7 @@ class Aftermath:
         store_clock: StoreClock,
         recover_after: float | None,
         on_disabled: Callable[[], None],
+        notices: Notices,
     ) -> None:
         self._store = store
         self._control = control
@@ -45,6 +48,7 @@ class Aftermath:
         self._clock = store_clock
         self._recover_after = recover_after
         self._on_disabled = on_disabled
+        self._notices = notices
         self._lanes: dict[int, tuple[int, bool]] = {}
         self._failing: set[int] = set()
         self._settlements: list[limits.Settlement] = []
@@ -100,6 +104,7 @@ class Aftermath:
                 self.disabled += len(disabled)
                 for lane in disabled:
                     tell("lane.disabled", logging.WARNING, lane=lane.name, failures=lane.failures)
+                    self._notices.tell(LaneDisabled(lane.name, lane.failures))
                 self._on_disabled()
         if self._settlements:
             settlements, self._settlements = self._settlements, []

@@ -11,10 +11,12 @@ from typing import Final
 
 from dure.core.errors import KindUnknown
 from dure.core.job import Job
+from dure.core.notice import Enqueued
 from dure.core.state import Priority
 from dure.core.stream import pack
 from dure.engine.intake.pressure import Pressure
 from dure.engine.names import Names
+from dure.engine.notices import Notices, tell_enqueued
 from dure.ports.clock import Clock
 from dure.ports.rows import NewJob, Receipt
 from dure.ports.store import Store
@@ -26,11 +28,19 @@ GROUP_MAX: Final = 1000
 class Enqueuer:
     """Turns jobs into rows and writes them in shared groups."""
 
-    def __init__(self, store: Store, names: Names, clock: Clock, pressure: Pressure) -> None:
+    def __init__(
+        self,
+        store: Store,
+        names: Names,
+        clock: Clock,
+        pressure: Pressure,
+        notices: Notices | None = None,
+    ) -> None:
         self._store = store
         self._names = names
         self._clock = clock
         self.pressure = pressure
+        self.notices = notices or Notices()
         self._kinds: set[str] | None = None
         self._waiting: list[tuple[NewJob, asyncio.Future[Receipt]]] = []
         self._flusher: asyncio.Task[None] | None = None
@@ -60,7 +70,9 @@ class Enqueuer:
             rows = await self.rows(jobs[start : start + GROUP_MAX])
             if self.pressure.is_needed:
                 await self.pressure.admit(rows)
-            receipts.extend(await self._store.enqueue(rows))
+            written = await self._store.enqueue(rows)
+            self._tell(rows, written)
+            receipts.extend(written)
         return receipts
 
     async def rows(self, jobs: Sequence[Job]) -> list[NewJob]:
@@ -129,10 +141,16 @@ class Enqueuer:
             self._flusher = None
 
     async def _write(self, group: Sequence[tuple[NewJob, asyncio.Future[Receipt]]]) -> None:
-        receipts = await self._store.enqueue([row for row, _ in group])
+        rows = [row for row, _ in group]
+        receipts = await self._store.enqueue(rows)
+        self._tell(rows, receipts)
         for (_, future), receipt in zip(group, receipts, strict=True):
             if not future.done():
                 future.set_result(receipt)
+
+    def _tell(self, rows: Sequence[NewJob], receipts: Sequence[Receipt]) -> None:
+        if Enqueued in self.notices.heard:
+            tell_enqueued(self.notices, self._names, rows, [each.is_new for each in receipts])
 
     async def _write_alone(self, one: tuple[NewJob, asyncio.Future[Receipt]]) -> None:
         try:
