@@ -158,7 +158,7 @@ def last_with_the_same_promise(limit: Limit, start: float) -> float:
     st.sampled_from([0.0, 0.001, 1 / 60, 0.1, 0.5]),
     st.integers(0, 10**9),
 )
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings().max_examples // 2)
 def test_the_worst_client_cannot_exceed_a_window(seconds: float, hold: float, offset: int) -> None:
     """X8: it takes all there is as late as it can, uses it late, and then takes all again."""
     limit = Limit("gemini", (Window(1, seconds),), hold=hold * seconds)
@@ -210,7 +210,7 @@ def test_no_calendar_day_is_ever_exceeded_by_bookings_or_by_uses(
 
 
 @given(histories())
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings().max_examples // 2)
 def test_one_more_fits_at_the_promised_moment_and_not_before(
     history: tuple[Limit, list[Call]],
 ) -> None:
@@ -232,7 +232,7 @@ def test_one_more_fits_at_the_promised_moment_and_not_before(
 
 
 @given(histories())
-@settings(max_examples=settings.default.max_examples // 3)
+@settings(max_examples=settings().max_examples // 3)
 def test_a_grant_that_is_given_back_leaves_no_trace(history: tuple[Limit, list[Call]]) -> None:
     limit, calls = history
     value: Booked = {}
@@ -266,7 +266,7 @@ def greedy(limit: Limit, seconds: float, pause: Callable[[Grant, float], float])
     st.sampled_from([0.1, 1.0, 7.0, 60.0, 86400.0]),
     st.sampled_from([None, 0.0, 1 / 60]),
 )
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings().max_examples // 2)
 def test_continuous_demand_gets_at_least_95_percent_of_the_allowance(
     count: int, seconds: float, hold: float | None
 ) -> None:

@@ -35,7 +35,7 @@ BATCHES: Final = (1, 2)
 COUNTED: Final = ("added", "success", "failed", "skipped", "stale", "cancelled")
 NOTE: Final = "create table note (name text primary key, value bigint not null)"
 ADD: Final = "insert into note (name, value) values (:name, 1)"
-BUDGET: Final = settings.default.max_examples
+BUDGET: Final = settings().max_examples
 TABLES: Final = ("live", "history", "key", "tally", "attempt")
 OUTCOMES: Final = (
     *(Event.SUCCEED, Event.SKIP, Event.RETRY, Event.TIMEOUT, Event.WAIT, Event.SUSPEND),
