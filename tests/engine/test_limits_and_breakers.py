@@ -286,3 +286,30 @@ async def test_a_breaker_per_lane_opens_for_its_lane_only() -> None:
         assert 60 == len(await t.jobs("lane:good state:success"))
         assert len(await t.jobs("lane:bad state:pending")) > 20
         assert {State.PENDING, State.FAILED} == {j.state for j in await t.jobs("lane:bad")}
+
+
+@in_virtual_time
+async def test_what_one_node_gives_back_another_uses_at_once() -> None:
+    """X8 X21: a node that was refused does not sleep through it."""
+    started: dict[str, float] = {}
+    app = dure.App(":memory:")
+    app.limit("model", "10 tokens/h")
+
+    @app.kind(limits="model", tokens=10)
+    async def ask(name: str) -> dure.Outcome:
+        started[name] = asyncio.get_running_loop().time()
+        await asyncio.sleep(1.3)
+        return dure.Done(used={"tokens": 0})
+
+    @app.kind
+    async def occupy() -> None:
+        await asyncio.sleep(60)
+
+    async with running(app, slots=1) as t:
+        await t.enqueue(ask("first"))
+        await t.advance("300ms")
+        await t.start_node(kinds=["ask"])
+        await t.enqueue_many([occupy(), ask("second")])
+        await t.advance("20s")
+
+        assert started["second"] - started["first"] < 3.0

@@ -55,6 +55,8 @@ class Attention:
                         self._claimer.wake()
                     case Hint("control"):
                         self._nudge("control")
+                    case Hint("limits"):
+                        parts.pacer.ask_again()
                     case Hint("jobs"):
                         self._nudge("owned")
                     case _:

@@ -32,7 +32,7 @@ class Hint(NamedTuple):
 
     topic: str
     """`streams`: work arrived; `control`: lanes, pauses or settings; `jobs`: jobs were taken
-    away from their workers; `scan`: something happened elsewhere."""
+    away from their workers; `limits`: permits came back; `scan`: something happened elsewhere."""
     streams: Sequence[int] = ()
 
 

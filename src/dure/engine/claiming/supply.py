@@ -153,6 +153,7 @@ class Supply:
                 )
         if unused:
             await self._store.run(limits.release(unused, self._now()))
+            await self._store.hint(Hint("limits"))
         return False
 
     async def report(self, switches: Iterable[Switch]) -> bool:

@@ -20,7 +20,7 @@ from dure.engine.journal import tell
 from dure.engine.notices import Notices
 from dure.engine.store_clock import StoreClock
 from dure.ports.rows import Change
-from dure.ports.store import Store
+from dure.ports.store import Hint, Store
 from dure.scripts import lanes, limits
 
 _SECONDS: Final = 0.2
@@ -110,6 +110,8 @@ class Aftermath:
             settlements, self._settlements = self._settlements, []
             await self._store.run(limits.settle(settlements, self._clock.now()))
             self._pacer.ask_again()
+            if any(each.delta < 0 for each in settlements):
+                await self._store.hint(Hint("limits"))
         return _SECONDS
 
 

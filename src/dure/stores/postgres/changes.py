@@ -38,9 +38,13 @@ _NOT_THE_JOB: Final = (
     asyncpg.InternalClientError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.PostgresSystemError,
+)
+_OURS_WITHOUT_EFFECTS: Final = (
+    asyncpg.InsufficientPrivilegeError,
     asyncpg.DataCorruptedError,
     asyncpg.IndexCorruptedError,
 )
+"""Of a job's own tables when it has effects; of ours when it has none."""
 
 
 async def apply(line: Line, changes: Sequence[Change], now: float | None) -> Applied:
@@ -105,8 +109,8 @@ async def _apply_rich(connection: Any, changes: Sequence[Change], now: float | N
     except _BROKEN as error:
         _raise_unless_of_a_job(connection, error)
         if len(changes) == 1:
-            if changes[0].effects is None and isinstance(error, asyncpg.InsufficientPrivilegeError):
-                raise  # the right that is missing is ours
+            if changes[0].effects is None and isinstance(error, _OURS_WITHOUT_EFFECTS):
+                raise
             text = f"{type(error).__name__}: {error}"
             return Applied(broken={changes[0].transition.id: text})
     half = len(changes) // 2
