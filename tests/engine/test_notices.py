@@ -76,6 +76,18 @@ async def test_a_jobs_way_is_told_from_enqueueing_to_its_end() -> None:
 
 
 @in_virtual_time
+async def test_what_a_schedule_puts_in_is_told_too() -> None:
+    app, heard = app_heard()
+    app.schedule("often", "every 10s", work_of("plain"))
+    async with running(app) as t:
+        await t.advance("31s")
+        await app.fire("often")
+        await t.run_until_idle()
+
+    assert 4 == sum(notice.jobs for notice in of(heard, Enqueued))
+
+
+@in_virtual_time
 async def test_each_transition_carries_its_reason_error_and_due_time() -> None:
     app, heard = app_heard()
     async with running(app) as t:

@@ -125,7 +125,7 @@ class Firing:
         (row,) = await self._enqueuer.rows([job])
         if key is not None:
             row = row._replace(key=key, key_until=self._clock.now() + _KEY_SECONDS)
-        (receipt,) = await self._store.enqueue([row])
+        (receipt,) = await self._enqueuer.put([row])
         return receipt
 
 

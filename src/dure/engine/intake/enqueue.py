@@ -70,9 +70,14 @@ class Enqueuer:
             rows = await self.rows(jobs[start : start + GROUP_MAX])
             if self.pressure.is_needed:
                 await self.pressure.admit(rows)
-            written = await self._store.enqueue(rows)
-            self._tell(rows, written)
-            receipts.extend(written)
+            receipts.extend(await self.put(rows))
+        return receipts
+
+    async def put(self, rows: Sequence[NewJob]) -> Sequence[Receipt]:
+        """Write rows as they are: all or nothing, in order, and say so."""
+        receipts = await self._store.enqueue(rows)
+        if Enqueued in self.notices.heard:
+            tell_enqueued(self.notices, self._names, rows, [each.is_new for each in receipts])
         return receipts
 
     async def rows(self, jobs: Sequence[Job]) -> list[NewJob]:
@@ -141,16 +146,10 @@ class Enqueuer:
             self._flusher = None
 
     async def _write(self, group: Sequence[tuple[NewJob, asyncio.Future[Receipt]]]) -> None:
-        rows = [row for row, _ in group]
-        receipts = await self._store.enqueue(rows)
-        self._tell(rows, receipts)
+        receipts = await self.put([row for row, _ in group])
         for (_, future), receipt in zip(group, receipts, strict=True):
             if not future.done():
                 future.set_result(receipt)
-
-    def _tell(self, rows: Sequence[NewJob], receipts: Sequence[Receipt]) -> None:
-        if Enqueued in self.notices.heard:
-            tell_enqueued(self.notices, self._names, rows, [each.is_new for each in receipts])
 
     async def _write_alone(self, one: tuple[NewJob, asyncio.Future[Receipt]]) -> None:
         try:
