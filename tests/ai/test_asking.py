@@ -203,7 +203,9 @@ async def test_too_long_an_input_is_halved_once_and_too_long_an_answer_gets_more
 @in_virtual_time
 async def test_a_providers_failures_open_the_breaker_and_slips_of_the_model_do_not() -> None:
     """A12"""
-    for answer, opens in ((fault(500), True), (said("no JSON"), False), (fault(400), False)):
+    busy = fault(503, Retry_After="1")
+    slip = said("no JSON")
+    for answer, opens in ((fault(500), True), (busy, True), (slip, False), (fault(400), False)):
         b = bench(lambda _, answer=answer: answer, max_running=4)  # type: ignore[misc]
         async with running(b.app) as t:
             await t.enqueue_many([b.kind(str(n)) for n in range(20)])
