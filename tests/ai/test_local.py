@@ -218,7 +218,7 @@ async def test_news_becomes_answers_that_hold_together() -> None:
         assert len(set(terms)) == len(terms)
         assert all(card.term in plain and len(card.definition) <= 120 for card in cards.cards)
         assert all(term == " ".join(RuleNouns()(term)) for term in terms)
-        assert all(part in plain for part in insight.insight.split("\n"))
+        assert all(sentence in plain for sentence in split(insight.insight))
         for item in items.items:
             right = item.choices[item.answer_index]
             assert 4 == len(set(item.choices))

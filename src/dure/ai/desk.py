@@ -114,7 +114,13 @@ class Desk:
         """The time zone in which the provider's daily quotas begin anew."""
         budgets.zone(day)
         self._prices = prices
-        self._keep = (seconds_of(keep_answers), seconds_of(keep_calls), answers_max)
+        if answers_max < 0:
+            raise ConfigError(f"answers_max must be 0 or more, not {answers_max}.")
+        self._keep = (
+            _span("keep_answers", keep_answers),
+            _span("keep_calls", keep_calls),
+            answers_max,
+        )
         self.windows = (limits,) if isinstance(limits, str) else tuple(limits)
         self.estimator = Estimator()
         self.ledger = Ledger(lambda: self.app.store)
@@ -334,3 +340,10 @@ class Desk:
         if now - self._ramped_at >= _RAMP_SECONDS:
             self._ramped_at = now
             await self.app.store.run(suspension.slow_down(self.name, _RAMP_FACTOR, now))
+
+
+def _span(name: str, span: Span) -> float:
+    try:
+        return seconds_of(span)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}.") from error
