@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.ai.desk import GOOD, bench
+from tests.ai.desk import GOOD, RETRY, Summary, bench
 from tests.ai.wire import STALL, FakeWire, Said, Sent, fault, refusal, said
 
 import dure
-from dure import State
+from dure import State, ai
 from dure.ai import Price, Prompt
-from dure.core.errors import ConfigError
+from dure.core.errors import ConfigError, StoreError
 from dure.testing import Rig, in_virtual_time, running
 
 PRICE = Price("1", "10")
@@ -203,7 +203,9 @@ async def test_too_long_an_input_is_halved_once_and_too_long_an_answer_gets_more
 @in_virtual_time
 async def test_a_providers_failures_open_the_breaker_and_slips_of_the_model_do_not() -> None:
     """A12"""
-    for answer, opens in ((fault(500), True), (said("no JSON"), False), (fault(400), False)):
+    busy = fault(503, Retry_After="1")
+    slip = said("no JSON")
+    for answer, opens in ((fault(500), True), (busy, True), (slip, False), (fault(400), False)):
         b = bench(lambda _, answer=answer: answer, max_running=4)  # type: ignore[misc]
         async with running(b.app) as t:
             await t.enqueue_many([b.kind(str(n)) for n in range(20)])
@@ -269,3 +271,64 @@ async def test_a_secret_is_nowhere_but_in_the_header() -> None:
 
     assert "sk-secret" not in repr(vars(b.desk)) + repr(b.desk.provider) + b.desk.name
     assert isinstance(b.wire, FakeWire)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda app: ai.OpenAICompatible("https://h/v1", model="m", key="k\u043b"), "The key has"),
+        (lambda app: ai.OpenAICompatible("https://h/v1", model="m", allow=("x",)), "allow cannot"),
+        (lambda app: ai.Desk(app, provider=ai.Local(), keep_answers="soon"), "keep_answers: "),
+        (lambda app: ai.Desk(app, provider=ai.Local(), answers_max=-1), "answers_max must be"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_where_it_is_written(
+    wrong: Callable[[dure.App], object], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        wrong(dure.App(":memory:"))
+
+
+@in_virtual_time
+async def test_a_call_is_written_down_soon_after_it_or_before_a_later_attempt_goes_on() -> None:
+    """Z4: a job does not wait for the commit of its call, unless it has failed before."""
+    b = bench(lambda _: said(GOOD))
+    asked = Prompt("LOOK", version=1, answer=Summary)
+    seen: list[int] = []
+
+    @b.app.kind(name="look", **b.desk.terms(retry=RETRY))
+    async def look(text: str) -> None:
+        await b.desk.ask(asked, text + str(len(seen)))
+        [row] = await b.app.rows("select count(*) as calls from dure_ai_call")
+        seen.append(row["calls"])
+        if len(seen) == 1:
+            raise RuntimeError("once more")
+
+    async with running(b.app) as t:
+        job = await t.enqueue(look("a"))
+        await t.advance("5m")
+        [[after]] = await t.sql("select count(*) from dure_ai_call")
+
+        assert State.SUCCESS is (await t.job(job.id)).state
+        assert [0, 2] == seen
+        assert 2 == after
+
+
+@in_virtual_time
+async def test_calls_wait_for_a_store_that_is_away_and_are_not_lost() -> None:
+    """Z4"""
+    b = bench(lambda _: said(GOOD))
+    async with running(b.app) as t:
+        asked = Prompt("LOOK", version=1, answer=Summary)
+        await b.desk.ask(asked, "a")
+        with t.store_away():
+            await t.advance("2s")
+            with pytest.raises(StoreError):
+                await b.desk.accounts(0, 1e12)
+        again = await b.desk.ask(asked, "a")
+        await t.advance("3s")
+        [[count]] = await t.sql("select count(*) from dure_ai_call")
+
+    assert again.is_cached
+    assert 1 == count
+    assert 1 == len(b.wire.sent)

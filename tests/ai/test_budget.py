@@ -48,10 +48,10 @@ async def test_a_budget_is_never_overspent_by_many_at_once(url: str) -> None:
     lines = lines_of(Budget(per_day="0.000001", per_lane="0.0000007"), "acme", "lane")
 
     answers = await asyncio.gather(
-        *((first, second)[n % 2].run(reserved(lines, "d", 90, 0.0)) for n in range(40))
+        *((first, second)[n % 2].run(reserved(lines, "d", 90, {}, 0.0)) for n in range(40))
     )
     await first.run(settled({("acme", "d"): (90, 0), ("acme lane", "d"): (90, 0)}, 0.0))
-    again = await second.run(reserved(lines, "d", 90, 0.0))
+    again = await second.run(reserved(lines, "d", 90, {}, 0.0))
     counters = await first.read(standing())
     await first.close()
     await second.close()

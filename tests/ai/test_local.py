@@ -1,7 +1,10 @@
 """The local provider: valid, sensible answers to any schema of its tasks, always the same."""
 
+import subprocess
+import sys
 from typing import Annotated, Any, Literal
 
+import kiwipiepy
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -12,8 +15,11 @@ from dure import State
 from dure.ai import Desk, Local, Prompt, Question, schema
 from dure.ai.local import bayes
 from dure.ai.local.embedding import embed, similarity
+from dure.ai.local.material import Material
 from dure.ai.local.sentences import split
+from dure.ai.local.terms import RuleNouns
 from dure.testing import in_virtual_time, running
+from dure_sandbox import Sandbox
 
 KOREAN = (
     "한국은행은 23일 기준금리를 연 3.50%로 동결했다. 기준금리란 중앙은행이 금융기관과 거래할 때 "
@@ -56,7 +62,8 @@ class Insight(msgspec.Struct):
     note: str | None
 
 
-LOCAL = Local(kiwi=False)
+LOCAL = Local()
+JUDGE = bayes.sentiment()
 
 
 async def answer(kind: type, text: str) -> Any:
@@ -64,7 +71,7 @@ async def answer(kind: type, text: str) -> Any:
     assert [] == schema.problems(made)
     question = Question(name="x", system="", text=text, schema=made, output_max=1000)
     reply = await LOCAL.ask(question)
-    assert reply == await Local(kiwi=False).ask(question)
+    assert reply == await Local().ask(question)
     return msgspec.json.decode(reply.text, type=kind)
 
 
@@ -132,8 +139,112 @@ def test_texts_about_the_same_are_near_each_other() -> None:
     assert 0.999 < similarity(bank, bank) < 1.001
 
 
-def test_a_number_with_a_point_does_not_end_a_sentence() -> None:
-    assert 2 == len(split("금리는 연 3.5%로 올랐다. Mr. Kim agreed with that decision."))
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["금리는 연 3.5%로 올랐다.", "Mr. Kim agreed with that decision."],
+        ["그는 “금리를 내리겠다. 다만 때가 아니다.”라고 말했다.", "시장은 놀라지 않았다."],
+        ['총재는 "물가를 본다. 환율도 본다." 라고 답했다.', "회의는 오래 걸렸다고 한다."],
+        ["2026. 6. 15. 한국은행이 결과를 발표했다.", "시장은 그대로였다고 한다."],
+        ["“서두르지 않겠다고 했다.”", "그는 자리를 떠났다고 전해졌다."],
+    ],
+)
+def test_numbers_names_dates_and_quotations_do_not_end_a_sentence(sentences: list[str]) -> None:
+    assert sentences == split(" ".join(sentences))
+
+
+def test_a_headline_is_no_sentence_of_a_summary() -> None:
+    text = f"한국은행 기준금리 연 3.50% 동결…시장 예상 부합\n{KOREAN}"
+
+    assert not any("…" in sentence for sentence in Material(text, RuleNouns(), JUDGE).best(3))
+
+
+@pytest.mark.parametrize(
+    ("word", "noun"),
+    [
+        *(("부담이", "부담"), ("전력과", "전력"), ("환율은", "환율"), ("원유로", "원유")),
+        *(("투자가", "투자가"), ("고양이", "고양이"), ("경제학과", "경제학과")),
+        *(
+            ("캐나다", "캐나다"),
+            ("경기도", "경기도"),
+            ("북한", "북한"),
+            ("소비자물가", "소비자물가"),
+        ),
+        *(("집계됐다고", ""), ("기다리고", ""), ("늘리기로", ""), ("상승한", ""), ("폭이", "")),
+        *(("보아야", ""), ("빌리려고", ""), ("나아질", ""), ("달까지", ""), ("억원", "억원")),
+    ],
+)
+def test_nouns_lose_their_particles_and_verbs_are_none(word: str, noun: str) -> None:
+    assert ([noun] if noun else []) == RuleNouns()(word)
+
+
+def test_a_unit_behind_a_number_is_no_term() -> None:
+    assert ["환율"] == RuleNouns()("환율을 8,689억원으로")
+
+
+def test_what_a_text_explains_is_its_first_card() -> None:
+    made = Material(KOREAN, RuleNouns(), JUDGE).cards(3)
+
+    assert "기준금리" == made[0].term
+    assert made[0].definition.startswith("기준금리란")
+
+
+def articles() -> list[str]:
+    """Twenty articles of the sandbox's news site."""
+    news, now = Sandbox(seed=1).news.site, 1_750_000_000.0
+    told = [
+        story
+        for section in ("258", "259", "261", "260", "262", "310", "263", "771")
+        for facts in news.listed(section, "20250615", now)[:4]
+        if len(" ".join((story := news.story(facts, now)).paragraphs)) >= 300
+    ]
+    return ["\n".join([each.title, *each.paragraphs]) for each in told[:20]]
+
+
+async def test_news_becomes_answers_that_hold_together() -> None:
+    """Z4: summary, terms, insight and quiz of twenty articles."""
+    texts = articles()
+    assert 20 == len(texts)
+    for text in texts:
+        summary = await answer(Summary, text)
+        cards = await answer(Cards, text)
+        items = await answer(Items, text)
+        insight = await answer(Insight, text)
+
+        plain = text.replace("\n", " ")
+        assert all(point in plain and point.endswith((".", "”")) for point in summary.points)
+        assert len(summary.summary) < len(text)
+        terms = [card.term for card in cards.cards]
+        assert len(set(terms)) == len(terms)
+        assert all(card.term in plain and len(card.definition) <= 120 for card in cards.cards)
+        assert all(term == " ".join(RuleNouns()(term)) for term in terms)
+        assert all(sentence in plain for sentence in split(insight.insight))
+        for item in items.items:
+            right = item.choices[item.answer_index]
+            assert 4 == len(set(item.choices))
+            assert item.question.replace("____", right) in plain
+            others = [each for each in item.choices if each != right]
+            assert not any(right in each or each in item.question for each in others)
+
+
+@pytest.mark.slow
+async def test_kiwi_finds_nouns_where_it_is_asked_for() -> None:
+    """Z4"""
+    local = Local(kiwi=True)
+    made = schema.derive(Cards)
+    question = Question(name="x", system="", text=KOREAN, schema=made, output_max=1000)
+    cards = msgspec.json.decode((await local.ask(question)).text, type=Cards).cards
+
+    assert f"+kiwi-{kiwipiepy.__version__}+" in local.model
+    assert "기준금리" in {card.term for card in cards}
+
+
+def test_kiwi_is_loaded_only_where_it_is_asked_for() -> None:
+    code = "import sys, dure.ai; dure.ai.Local(); print('kiwipiepy' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "False" == done.stdout.strip()
 
 
 @settings(max_examples=60, deadline=None)
@@ -148,7 +259,7 @@ def test_any_text_at_all_gets_a_valid_answer(text: str, kind: type) -> None:
 async def test_a_desk_needs_no_key_with_it_and_says_who_answered() -> None:
     """Z4"""
     app = dure.App(":memory:")
-    desk = Desk(app, provider=Local(kiwi=False))
+    desk = Desk(app, provider=Local())
     prompt = Prompt("SUMMARY", version=1, answer=Summary, task="summary")
 
     @app.kind(**desk.terms())
@@ -162,4 +273,4 @@ async def test_a_desk_needs_no_key_with_it_and_says_who_answered() -> None:
         record = await t.job(job.id)
 
     assert State.SUCCESS is record.state
-    assert "local-1+rules-1+sentiment-ko-1" in (record.result or "")
+    assert "local-2+rules-2+sentiment-ko-1" in (record.result or "")

@@ -1,11 +1,15 @@
 """The storm guard: an empty wallet with a full queue costs a handful of calls."""
 
+import pytest
 from tests.ai.desk import GOOD, Summary, bench, start_at
 from tests.ai.wire import Said, Sent, fault, said
 
 from dure import State
 from dure.ai import Prompt, Reason
-from dure.testing import in_virtual_time, running
+from dure.core.filter import JobFilter
+from dure.engine.desk.commands import Commands
+from dure.scripts import jobs
+from dure.testing import Rig, in_virtual_time, running
 
 
 class Wallet:
@@ -29,9 +33,9 @@ async def test_an_empty_wallet_costs_a_handful_of_calls_and_resume_brings_all_ba
         await t.advance("30s")
 
         assert len(b.wire.sent) <= 8
-        jobs = await t.jobs("state:suspended")
-        assert ({"QUOTA"}, 1200) == ({job.reason for job in jobs}, len(jobs))
-        assert {0} == {job.attempt for job in jobs}
+        held = await t.jobs("state:suspended")
+        assert ({"QUOTA"}, 1200) == ({job.reason for job in held}, len(held))
+        assert {0} == {job.attempt for job in held}
 
         late = await t.enqueue(b.kind("late"))
         await t.advance("5s")
@@ -50,6 +54,60 @@ async def test_an_empty_wallet_costs_a_handful_of_calls_and_resume_brings_all_ba
         assert 1201 == len(await t.jobs("state:success"))
         assert 400 < halfway < 800, (halfway, t.clock.now() - before)
         assert {} == await b.desk.suspensions()
+
+
+async def counted(t: Rig, wanted: str) -> int:
+    found = jobs.count(JobFilter.parse(wanted), t.clock.now(), 100_000)
+    return (await t.app.store.read(found))[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [1, 2])
+@in_virtual_time
+async def test_a_wallet_empty_for_41000_jobs_costs_a_handful_of_calls(nodes: int) -> None:
+    """A7, A9: and resuming by the reason brings all of them back over the time that is given."""
+    wallet = Wallet()
+    b = bench(wallet, max_running=8, latency=0.05)
+    async with running(b.app, nodes=nodes) as t:
+        await t.enqueue_many([b.kind(str(n)) for n in range(41_000)])
+        await t.advance("60s")
+        asked = len(b.wire.sent)
+        held = await counted(t, "state:suspended reason:QUOTA")
+
+        wallet.is_empty = False
+        b.wire.latency = 0.001
+        await t.commands.resume_jobs(JobFilter.parse("reason:QUOTA"), by="kim", spread="10m")
+        await t.advance("5m")
+        halfway = len(b.wire.sent) - asked
+        await t.advance("6m")
+
+        assert asked <= 8 * nodes
+        assert 41_000 == held
+        assert 18_000 < halfway < 23_000
+        assert 41_000 == await counted(t, "state:success")
+
+
+@in_virtual_time
+async def test_resuming_by_reason_from_a_process_without_a_desk_lifts_what_was_held() -> None:
+    """A9, X5"""
+    wallet = Wallet()
+    b = bench(wallet, max_running=4)
+    async with running(b.app) as t:
+        await t.enqueue_many([b.kind(str(n)) for n in range(50)])
+        await t.advance("10s")
+        wallet.is_empty = False
+        elsewhere = Commands(t.app.store)
+        await elsewhere.resume_jobs(JobFilter.parse("reason:AUTH"), by="kim")
+        await elsewhere.resume_jobs(JobFilter.parse("kind:summarise -reason:AUTH"), by="kim")
+        assert {"account acme"} == set(await b.desk.suspensions())
+
+        await elsewhere.resume_jobs(JobFilter.parse("reason:QUOTA"), by="kim", reason="paid")
+        await t.advance("1m")
+
+        assert {} == await b.desk.suspensions()
+        assert 50 == len(await t.jobs("state:success"))
+        lifted = [e for e in await t.insights.audit() if e.command == "hold.lift"]
+        assert [("kim", "account acme", "paid")] == [(e.actor, e.target, e.reason) for e in lifted]
 
 
 @in_virtual_time

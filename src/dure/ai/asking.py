@@ -12,14 +12,15 @@ from dure.ai.estimate import FRAME_TOKENS, raw
 from dure.ai.prompt import Prompt
 from dure.ai.provider import Answer, Question, Usage
 from dure.ai.reading import Slip, read
-from dure.ai.records import Before, Call, Hold
+from dure.ai.records import Before, Call, Line
 from dure.ai.stop import AiError, Refused, Rejected, Suspended, Throttled, Transient
 from dure.ai.verdict import Disposition, Reason, Scope, Verdict
 from dure.core.errors import NotFound, Refused as NoJob
 from dure.core.outcome import Write
 from dure.engine.attempts.context import Attempt, current
 from dure.ports.store import Hint
-from dure.scripts import limits
+from dure.scripts import holds, limits
+from dure.scripts.holds import Hold
 
 if TYPE_CHECKING:
     from dure.ai.desk import Desk
@@ -112,19 +113,23 @@ class Asking(Generic[T]):
         try:
             value = read(prompt, answer.text)
         except Slip as slip:
-            await self._store.run(
-                records.keep(replace(call, disposition="slip", code="slip"), None, "")
-            )
+            await self._write_down(Line(replace(call, disposition="slip", code="slip")))
             raise self._slipped(str(slip)) from slip
-        await self._store.run(records.keep(call, self._key(), answer.text))
+        await self._write_down(Line(call, self._key(), answer.text))
         return Done(value, answer.usage, cost, False, call.model, ())
+
+    async def _write_down(self, line: Line, *, at_once: bool = False) -> None:
+        is_first = self._attempt.number == 1
+        await self._desk.ledger.add(line, at_once=at_once or not is_first)
 
     async def _before(self) -> Before:
         """What is known, and a stop where nothing may be sent."""
-        now = self._desk.app.store_clock.now()
+        key, now = self._key(), self._desk.app.store_clock.now()
+        if (kept := self._desk.ledger.kept(key)) is not None:
+            return Before(kept, None, None, frozenset())
         before = await self._store.read(
             records.before(
-                self._key(),
+                key,
                 [self._scope(scope) for scope in Scope],
                 self._desk.name,
                 job=self._attempt.job if self._attempt.number > 1 else 0,
@@ -197,8 +202,7 @@ class Asking(Generic[T]):
         day = budgets.day_of(now, budget.tz)
         amount = desk.price_of(self._provider.model).cost(usage.input, usage.output)
         lines = budgets.lines_of(budget, self._provider.account, self._attempt.lane)
-        await desk.settle()
-        spent = await self._store.run(budgets.reserved(lines, day, amount, now))
+        spent = await desk.set_aside(lines, day, amount)
         if isinstance(spent, Spent):
             whose = f"lane {self._attempt.lane!r}" if spent.line.is_lane else "the account"
             why = (
@@ -252,7 +256,7 @@ class Asking(Generic[T]):
         is_shrink = verdict.disposition is Disposition.SHRINK
         code = part if is_shrink else verdict.code
         kept = replace(call, disposition=verdict.disposition.value, code=code[:200])
-        await self._store.run(records.keep(kept, None, ""))
+        await self._write_down(Line(kept), at_once=True)
         match verdict.disposition:
             case Disposition.RETRY:
                 raise Transient(verdict.why, after=verdict.after, counts=verdict.opens_breaker)
@@ -280,6 +284,7 @@ class Asking(Generic[T]):
                 suspension.complained(self._attempt.kind, complaint, text, now)
             )
             if count >= suspension.STORM_INPUTS:
+                await self._store.run(suspension.forget([self._attempt.kind]))
                 why = f"{count} different inputs were refused alike: {verdict.why}"
                 return await self._suspend(Reason.CONFIG, Scope.KIND, why, None)
         return Rejected(verdict.why)
@@ -314,16 +319,15 @@ class Asking(Generic[T]):
         """Close the scope for everybody, then this job."""
         now = self._desk.app.store_clock.now()
         name = self._scope(scope)
-        hold = Hold(reason=reason, why=why, at=now, until=until)
-        is_new = await self._store.run(
-            suspension.put(
-                name,
-                hold,
-                gates=self._desk.gates_of(name),
-                kind=self._attempt.kind if scope is Scope.KIND else None,
-                now=now,
-            )
+        hold = Hold(
+            reason=reason,
+            why=why,
+            at=now,
+            until=until,
+            breakers=tuple(self._desk.gates_of(name)),
+            kind=self._attempt.kind if scope is Scope.KIND else None,
+            lane=self._attempt.lane if scope is Scope.LANE else None,
         )
-        if is_new:
+        if await self._store.run(holds.put(name, hold, by=suspension.BY, now=now)):
             await self._store.hint(Hint("control"))
         return Suspended(reason, why)

@@ -97,34 +97,44 @@ def settle(counter: Counter, day: str, amount: int, cost: int) -> Counter:
     return Counter(day, counter.spent + cost, max(counter.aside - amount, 0))
 
 
-def reserved(lines: Sequence[Line], day: str, amount: int, now: float) -> Script[Spent | None]:
-    """Set an amount aside; None when that was possible."""
-
-    def decide(texts: Texts, _now: float) -> tuple[dict[str, str], Spent | None]:
-        counters = {name: _counter(text) for name, text in texts.items()}
-        after = reserve(counters, lines, day, amount)
-        if isinstance(after, Spent):
-            return {}, after
-        return {name: _text(counter) for name, counter in after.items()}, None
-
-    return (yield from cells.change(SPACE, [line.name for line in lines], decide, now))
-
-
 Settlements = Mapping[tuple[str, str], tuple[int, int]]
 """Amounts that were set aside, and what was spent of them, by budget and day."""
+
+
+def reserved(
+    lines: Sequence[Line], day: str, amount: int, ended: Settlements, now: float
+) -> Script[Spent | None]:
+    """Settle what has ended, then set an amount aside; None when that was possible."""
+
+    def decide(texts: Texts, _now: float) -> tuple[dict[str, str], Spent | None]:
+        corrected = _corrected(texts, ended)
+        counters = {
+            line.name: _counter(corrected.get(line.name, texts[line.name])) for line in lines
+        }
+        after = reserve(counters, lines, day, amount)
+        if isinstance(after, Spent):
+            return corrected, after
+        return corrected | {name: _text(counter) for name, counter in after.items()}, None
+
+    names = {line.name for line in lines} | {name for name, _ in ended}
+    return (yield from cells.change(SPACE, names, decide, now))
 
 
 def settled(ended: Settlements, now: float) -> Script[None]:
     """Correct counters by what calls really cost."""
 
     def decide(texts: Texts, _now: float) -> tuple[dict[str, str], None]:
-        after: dict[str, str] = {}
-        for (name, day), (amount, cost) in ended.items():
-            counter = _counter(after.get(name, texts[name]))
-            after[name] = _text(settle(counter, day, amount, cost))
-        return after, None
+        return _corrected(texts, ended), None
 
     yield from cells.change(SPACE, {name for name, _ in ended}, decide, now)
+
+
+def _corrected(texts: Texts, ended: Settlements) -> dict[str, str]:
+    after: dict[str, str] = {}
+    for (name, day), (amount, cost) in ended.items():
+        counter = _counter(after.get(name, texts[name]))
+        after[name] = _text(settle(counter, day, amount, cost))
+    return after
 
 
 def standing(names: Sequence[str] | None = None) -> Script[dict[str, Counter]]:

@@ -64,6 +64,11 @@ class OpenAICompatible:
             raise ConfigError("A provider needs the name of a model.", "Give model=...")
         if speaks and speaks not in PROVIDERS:
             raise ConfigError(f"Nobody speaks {speaks!r}.", f"Known are {', '.join(PROVIDERS)}.")
+        key = key.strip()
+        if not (key.isascii() and (key.isprintable() or not key)):
+            raise ConfigError(
+                "The key has characters that no key has.", "Copy it again; is it another file's?"
+            )
         self.url = f"{url.rstrip('/')}/chat/completions"
         self.speaks = speaks or provider_of(url)
         self._key = key
@@ -74,9 +79,14 @@ class OpenAICompatible:
         self._timeouts = Timeouts(
             connect=min(seconds, 10.0), first_byte=seconds, idle=seconds, total=seconds
         )
-        self._policy = FetchPolicy.for_api(
-            allow=tuple(allow), timeouts=self._timeouts, body_max=BODY_MAX, decoded_max=BODY_MAX
-        )
+        try:
+            self._policy = FetchPolicy.for_api(
+                allow=tuple(allow), timeouts=self._timeouts, body_max=BODY_MAX, decoded_max=BODY_MAX
+            )
+        except ValueError as error:
+            raise ConfigError(
+                f"allow cannot be read: {error}.", "Write networks, like 10.0.0.0/8."
+            ) from error
         self._output_field = output_field
         self._extra = dict(extra or {})
         self._http = http

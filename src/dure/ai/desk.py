@@ -8,7 +8,7 @@ async def summarise(article: int, text: str) -> dure.Outcome:
     return dure.Done(writes=[..., *reply.writes], used=reply.used)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Generic, TypeVar
@@ -16,12 +16,13 @@ from weakref import WeakKeyDictionary
 
 from dure.ai import budget as budgets, records, suspension
 from dure.ai.asking import Asking
-from dure.ai.budget import Budget, Counter
+from dure.ai.budget import Budget, Counter, Line, Settlements, Spent
 from dure.ai.estimate import FRAME_TOKENS, Estimator, raw
+from dure.ai.ledger import Ledger
 from dure.ai.price import FREE, Price
 from dure.ai.prompt import Prompt
 from dure.ai.provider import Provider, Usage
-from dure.ai.records import Account, Hold
+from dure.ai.records import Account
 from dure.ai.stop import ERRORS
 from dure.core.backoff import Backoff, RetryPolicy
 from dure.core.duration import Span, seconds_of
@@ -35,7 +36,9 @@ from dure.engine.desk.commands import Commands
 from dure.engine.kind import ErrorRule
 from dure.engine.notices import Notices
 from dure.engine.store_clock import StoreClock
-from dure.ports.store import Hint, Store
+from dure.ports.store import Script, Store
+from dure.scripts import holds
+from dure.scripts.holds import Hold
 
 T = TypeVar("T")
 
@@ -113,9 +116,16 @@ class Desk:
         """The time zone in which the provider's daily quotas begin anew."""
         budgets.zone(day)
         self._prices = prices
-        self._keep = (seconds_of(keep_answers), seconds_of(keep_calls), answers_max)
+        if answers_max < 0:
+            raise ConfigError(f"answers_max must be 0 or more, not {answers_max}.")
+        self._keep = (
+            _span("keep_answers", keep_answers),
+            _span("keep_calls", keep_calls),
+            answers_max,
+        )
         self.windows = (limits,) if isinstance(limits, str) else tuple(limits)
         self.estimator = Estimator()
+        self.ledger = Ledger(lambda: self.app.store)
         self._ended: dict[tuple[str, str], tuple[int, int]] = {}
         """What was set aside and spent, as the store was not told yet."""
         self._pruned_at = self._ramped_at = -_PRUNE_SECONDS
@@ -128,7 +138,7 @@ class Desk:
         self.limit = app.limit(self.name, *self.windows, max_running=max_running)
         app.migrations("dure.ai", files("dure.ai") / "migrations")
         app.duty(self.name, self._tick)
-        app.closers[self.name] = provider.close
+        app.closers[self.name] = self._close
         desks.append(self)
 
     def price_of(self, model: str) -> Price:
@@ -212,10 +222,11 @@ class Desk:
 
     async def suspensions(self) -> dict[str, Hold]:
         """What is suspended now, by scope (`account ...`, `model ...`, `kind ...`, `lane ...`)."""
-        return await self.app.store.read(suspension.standing())
+        return await self.app.store.read(holds.standing())
 
     async def accounts(self, since: float, until: float) -> list[Account]:
         """Calls, tokens and cost by kind, lane, model and disposition, of all desks."""
+        await self.ledger.settle()
         return await self.app.store.read(records.spent(since, until))
 
     async def budgets(self) -> dict[str, Counter]:
@@ -227,27 +238,12 @@ class Desk:
         """End all suspensions of a reason and let their jobs run again, spread over some time.
 
         The reason is written as jobs show it (`QUOTA`). Whether the cure worked the first
-        job finds out; if it did not, the rest is suspended again.
+        job finds out; if it did not, the rest is suspended again. `dure jobs resume` does the
+        same.
         """
-        holds = await self.suspensions()
-        names = [name for name, hold in holds.items() if hold.reason == reason]
-        await self._lift(names, by=by, note=note)
         wanted = JobFilter((Term("reason", Op.EQ, (Text(reason),)),))
         commands = Commands(self.app.store, self.app.kinds, self.app.notices)
         return await commands.resume_jobs(wanted, by=by, reason=note, spread=spread)
-
-    async def _lift(self, names: Sequence[str], *, by: str, note: str) -> None:
-        gates: dict[str, Sequence[str]] = {}
-        for name in names:
-            desks = _DESKS.get(self.app, [])
-            gates[name] = sorted({gate for desk in desks for gate in desk.gates_of(name)})
-        now = self.app.store_clock.now()
-        lifted = suspension.lift(names, gates, by=by, reason=note, now=now)
-        await self.app.store.run(lifted)
-        kinds = [name.removeprefix("kind ") for name in names if name.startswith("kind ")]
-        if kinds:
-            await self.app.store.run(suspension.forget(kinds))
-        await self.app.store.hint(Hint("control"))
 
     async def _tick(self) -> float:
         """The desk's duty on every node."""
@@ -276,15 +272,31 @@ class Desk:
 
     async def settle(self) -> None:
         """Tell the store what calls really cost."""
+        if self._ended:
+            await self._settling(budgets.settled)
+
+    async def set_aside(self, lines: Sequence[Line], day: str, amount: int) -> Spent | None:
+        """Reserve an amount on all these budgets, or on none and say on which there is no room."""
+        return await self._settling(
+            lambda ended, now: budgets.reserved(lines, day, amount, ended, now)
+        )
+
+    async def _settling(self, script: Callable[[Settlements, float], Script[T]]) -> T:
+        """Run a script that takes in what has ended."""
         ended, self._ended = self._ended, {}
-        if not ended:
-            return
         try:
-            await self.app.store.run(budgets.settled(ended, self.app.store_clock.now()))
+            return await self.app.store.run(script(ended, self.app.store_clock.now()))
         except BaseException:
             for (name, day), (amount, cost) in ended.items():
                 self.ended(name, day, amount, cost)
             raise
+
+    async def _close(self) -> None:
+        try:
+            await self.settle()
+            await self.ledger.close()
+        finally:
+            await self.provider.close()
 
     def _is_mine(self, scope: str) -> bool:
         account = self.provider.account
@@ -316,7 +328,7 @@ class Desk:
         if kinds:
             commands = Commands(self.app.store, self.app.kinds, self.app.notices)
             await commands.suspend(JobFilter(tuple(terms)), hold.reason, by=suspension.BY)
-        await self.app.store.run(suspension.swept(name, self.app.store_clock.now()))
+        await self.app.store.run(holds.swept(name, self.app.store_clock.now()))
 
     async def _keep_house(self, now: float) -> None:
         answers, calls, most = self._keep
@@ -330,3 +342,10 @@ class Desk:
         if now - self._ramped_at >= _RAMP_SECONDS:
             self._ramped_at = now
             await self.app.store.run(suspension.slow_down(self.name, _RAMP_FACTOR, now))
+
+
+def _span(name: str, span: Span) -> float:
+    try:
+        return seconds_of(span)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}.") from error

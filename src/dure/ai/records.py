@@ -1,8 +1,8 @@
 """What is kept of asks: a ledger of calls, and the answers that were paid for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,9 +12,8 @@ from dure.core.allowance import Booked
 from dure.core.outcome import Write
 from dure.ports.rows import Query
 from dure.ports.store import Script
-from dure.scripts import cells, limits
-
-SUSPENSIONS: Final = "ai.suspension"
+from dure.scripts import cells, holds, limits
+from dure.scripts.holds import Hold
 
 _CALL: Final = (
     "insert into dure_ai_call (at, job, fence, attempt, kind, lane, account, model, prompt, "
@@ -89,18 +88,6 @@ class Kept(NamedTuple):
     usage: Usage
 
 
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """Why nothing is asked in a scope, and until when."""
-
-    reason: str
-    why: str
-    at: float
-    until: float | None = None
-    """None: until somebody resumes it."""
-    is_swept: bool = False
-    """Whether the waiting jobs have been SUSPENDED."""
-
-
 class Before(NamedTuple):
     """What has to be known before asking."""
 
@@ -122,8 +109,8 @@ def before(
             kept = Kept(row["model"], row["text"], Usage(input=row["input"], output=row["output"]))
     if kept is not None:
         return Before(kept, None, None, frozenset())
-    texts = yield from cells.read(SUSPENSIONS, scopes)
-    holds = [hold for hold in map(hold_of, texts.values()) if (hold.until or now + 1) > now]
+    standing = (yield from holds.standing(scopes)).values()
+    held = next((hold for hold in standing if (hold.until or now + 1) > now), None)
     booked = (yield from cells.read(limits.BOOKINGS, [limit])).get(limit)
     blocked = None
     if booked:
@@ -132,22 +119,36 @@ def before(
     if job:
         rows = yield Query("ai shrunk", {"job": job, "prompt": prompt}, text=_SHRUNK)
     shrunk = frozenset(row["code"] for row in rows)
-    return Before(None, holds[0] if holds else None, blocked, shrunk)
+    return Before(None, held, blocked, shrunk)
 
 
-def keep(call: Call, key: str | None, text: str) -> Script[None]:
-    """Write a call down, and the answer it paid for."""
-    yield Query("ai call", asdict(call), text=_CALL)
-    if key is not None:
-        params = {
-            "key": key,
-            "at": call.at,
-            "model": call.model,
-            "text": text,
-            "input": call.input,
-            "output": call.output,
-        }
-        yield Query("ai keep", params, text=_KEEP)
+class Line(NamedTuple):
+    """A call, and the answer it paid for if that is to be kept."""
+
+    call: Call
+    key: str | None = None
+    text: str = ""
+
+    @property
+    def kept(self) -> Kept:
+        usage = Usage(input=self.call.input, output=self.call.output)
+        return Kept(self.call.model, self.text, usage)
+
+
+def keep(lines: Sequence[Line]) -> Script[None]:
+    """Write calls down, and the answers they paid for."""
+    for call, key, text in lines:
+        yield Query("ai call", asdict(call), text=_CALL)
+        if key is not None:
+            params = {
+                "key": key,
+                "at": call.at,
+                "model": call.model,
+                "text": text,
+                "input": call.input,
+                "output": call.output,
+            }
+            yield Query("ai keep", params, text=_KEEP)
 
 
 def prune(*, calls_before: float, answers_before: float, answers_max: int) -> Script[None]:
@@ -182,13 +183,3 @@ def recent(account: str) -> Script[list[tuple[str, str, int, int]]]:
     rows = yield Query("ai recent", {"account": account}, text=_RECENT)
     found = [(row["model"], row["kind"], row["estimated"], row["input"]) for row in rows]
     return found[::-1]
-
-
-def hold_of(text: str) -> Hold:
-    """A stored suspension."""
-    return msgspec.json.decode(text, type=Hold)
-
-
-def text_of(value: Hold | Mapping[str, Any]) -> str:
-    """A cell's text."""
-    return msgspec.json.encode(value).decode()

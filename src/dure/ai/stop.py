@@ -34,8 +34,7 @@ class Transient(AiError):
     retryable = True
 
     def __init__(self, why: str, *, after: float | None = None, counts: bool = True) -> None:
-        # A floor of 0 seconds says to the breaker that the provider is well.
-        super().__init__(why, Retry(why, after if counts or after is not None else 0.0))
+        super().__init__(why, Retry(why, after, is_failure=counts))
 
 
 class Throttled(AiError):

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dure.bench import crash, fair, flat, footprint, latency, permits, throughput
+from dure.bench import asking, crash, fair, flat, footprint, latency, permits, throughput
 from dure.bench.figures import Reading
 from dure.bench.ground import Ground
 from dure.bench.options import Options
@@ -93,6 +93,11 @@ MEASUREMENTS: Final[Mapping[str, Measurement]] = {
         about="whether a limit is exact across processes",
         run=permits.permits,
         defaults={"workers": 4, "seconds": 20.0, "rate": 500.0, "window": 2.0, "want": 10},
+    ),
+    "ask": Measurement(
+        about="what asking a model costs on top of its provider",
+        run=asking.asking,
+        defaults={"jobs": 1000},
     ),
     "crash": Measurement(
         about="how soon the jobs of a killed worker run again",

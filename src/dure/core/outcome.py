@@ -54,6 +54,9 @@ class Retry:
 
     error: str = "retry asked for"
     after: float | None = None
+    _: KW_ONLY
+    is_failure: bool | None = None
+    """Whether a breaker counts it against the resource; None: unless `after` was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

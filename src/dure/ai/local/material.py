@@ -10,18 +10,24 @@ from dure.ai.local import sentences as splitting, terms as finding
 from dure.ai.local.bayes import Classifier, Judgement
 from dure.ai.local.terms import Nouns
 
-_DEFINES: Final = re.compile(
-    r"(?:이란|란|은|는|이라는 것은)\s.*"
-    r"(?:말한다|뜻한다|의미한다|가리킨다|일컫는다|것이다|이다)\.?$"
-)
-_DEFINES_ENGLISH: Final = re.compile(
-    r"\b(?:is|are|means|refers to|is defined as)\b\s+\w+", re.IGNORECASE
-)
 _CUES: Final = re.compile(
     r"전망|영향|우려|때문|따라서|예상|관측|분석|가능성|필요|부담|효과|계기|결국|위험|기대|추세|"
     r"because|therefore|expect|risk|impact|likely|could|forecast|concern|suggest|result",
     re.IGNORECASE,
 )
+_GOOD: Final = re.compile(
+    r"증가|상승|개선|회복|호조|흑자|반등|성장|확대|늘어|급등|최대|호재|"
+    r"\b(?:growth|grew|rose|gains?|improve\w*|recover\w*|surge\w*|record)\b",
+    re.IGNORECASE,
+)
+_BAD: Final = re.compile(
+    r"감소|하락|악화|적자|부진|우려|부담|불확실|급락|축소|위축|둔화|줄어|침체|손실|악재|"
+    r"\b(?:fell|decline\w*|loss(?:es)?|weak\w*|uncertain\w*|concern\w*|slump\w*|drop\w*)\b",
+    re.IGNORECASE,
+)
+_TOLD_MIN: Final = 2
+"""So many words of the economy's say more than a classifier that learnt from reviews."""
+_NO_CUE: Final = 0.3
 _BLANK: Final = "____"
 _SPARE_KO: Final = ("기준금리", "환율", "물가", "수출", "고용", "재정", "주가", "채권")
 _SPARE_EN: Final = ("interest rate", "exchange rate", "inflation", "exports", "employment", "bonds")
@@ -75,6 +81,14 @@ class Material:
     def judgement(self) -> Judgement:
         return self._classifier(self.text)
 
+    @cached_property
+    def tone(self) -> Judgement:
+        """Whether news is good or bad; of other texts, what the classifier says."""
+        good, bad = len(_GOOD.findall(self.text)), len(_BAD.findall(self.text))
+        if good + bad < _TOLD_MIN:
+            return self.judgement
+        return Judgement("positive" if good >= bad else "negative", max(good, bad) / (good + bad))
+
     @property
     def is_korean(self) -> bool:
         korean = sum("가" <= letter <= "힣" for letter in self.text)
@@ -87,7 +101,7 @@ class Material:
     def insights(self, count: int) -> list[str]:
         """Sentences that speak of causes, effects and what is expected, the weightiest first."""
         weights = [
-            score * (1.0 + len(set(_CUES.findall(sentence))))
+            score * (_NO_CUE + len(set(_CUES.findall(sentence))))
             for sentence, score in zip(self.sentences, self.scores, strict=True)
         ]
         return splitting.best(self.sentences, weights, count)
@@ -95,7 +109,7 @@ class Material:
     def cards(self, count: int) -> list[Card]:
         """Cards of the weightiest terms; those that the text defines come first."""
         made = [self._card(term) for term in self.terms]
-        made.sort(key=lambda card: not _defines(card.term, card.definition))
+        made.sort(key=lambda card: not finding.defines(card.term, card.definition))
         return made[:count]
 
     def _card(self, term: str) -> Card:
@@ -104,14 +118,16 @@ class Material:
             for sentence, score in zip(self.sentences, self.scores, strict=True)
             if finding.holds(sentence, term)
         ] or [(self.sentences[0] if self.sentences else term, 0.0)]
-        inside.sort(key=lambda pair: (not _defines(term, pair[0]), -pair[1]))
+        inside.sort(key=lambda pair: (not finding.defines(term, pair[0]), -pair[1]))
         definition = inside[0][0]
         return Card(term, definition, inside[1][0] if len(inside) > 1 else definition)
 
     def quizzes(self, count: int, size: int = 4) -> list[Quiz]:
         """Gaps where terms stood; wrong choices are other terms of the same kind and length."""
         made: list[Quiz] = []
-        used: set[str] = set()
+        used = {each for each in self.sentences if not splitting.is_finished(each)}
+        if len(used) == len(self.sentences):
+            used = set()
         for term in self.terms:
             if len(made) == count:
                 break
@@ -131,8 +147,19 @@ class Material:
 
     def _quiz(self, term: str, sentence: str, size: int) -> Quiz:
         spare = _SPARE_KO if self.is_korean else _SPARE_EN
-        others = [each for each in self.terms if each not in sentence and each not in term]
-        others.sort(key=lambda each: (_kind(each) != _kind(term), abs(len(each) - len(term))))
+        words = set(term.split())
+        others = [
+            each
+            for each in self.terms
+            if each not in sentence and term not in each and words.isdisjoint(each.split())
+        ]
+        # The particle behind the gap must not give the answer away.
+        others.sort(
+            key=lambda each: (
+                *(_kind(each) != _kind(term), finding.closes(each) != finding.closes(term)),
+                abs(len(each) - len(term)),
+            )
+        )
         numbers = (f"({n})" for n in range(1, size + 1))
         wrong: list[str] = []
         for each in (*others, *spare, *numbers):
@@ -143,15 +170,6 @@ class Material:
         start = max(finding.place_of(sentence, term), 0)
         gap = f"{sentence[:start]}{_BLANK}{sentence[start + len(term) :]}"
         return Quiz(gap, choices[:size], min(place, size - 1), sentence)
-
-
-def _defines(term: str, sentence: str) -> bool:
-    start = finding.place_of(sentence, term)
-    if not 0 <= start <= 30:
-        return False
-    after = sentence[start + len(term) :]
-    english = term.isascii() and _DEFINES_ENGLISH.match(after.strip()) is not None
-    return english or (after[:1] in "이란은는(" and _DEFINES.match(after) is not None)
 
 
 def _kind(term: str) -> int:

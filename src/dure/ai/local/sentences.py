@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log
 from typing import Final
 
@@ -9,32 +10,60 @@ TEXT_MAX: Final = 40_000
 SENTENCES_MAX: Final = 150
 """Ranking compares every pair."""
 _LENGTH_MIN: Final = 8
-_END: Final = re.compile(r"(?<=[.!?。])[\"'”’)]?\s+(?=\S)|\n+")
-_ABBREVIATION: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|Co|U\.S|e\.g|i\.e)\.$")
+_END: Final = re.compile(r"(?:(?<=[.!?。])|(?<=[.!?。][\"'”’)]))\s+(?=\S)")
+_ABBREVIATION: Final = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|Co|U\.S|e\.g|i\.e)\.$|(?:^|\s)\d{1,4}\.$"
+)
+_GOES_ON: Final = re.compile(r"이?(?:라고|라며|라는)\s")
+"""What follows a quotation and belongs to its sentence."""
+_QUOTATION_MAX: Final = 400
+_FINISHED: Final = re.compile(r"[.!?。][\"'”’)]?$")
 _WORD: Final = re.compile(r"[가-힣]+|[A-Za-z]+|\d[\d.,]*")
 _DAMPING: Final = 0.85
 _ROUNDS: Final = 25
 _LEAD: Final = 0.6
 """How much more the first sentence counts than the last: news says it first."""
 
+_HEADLINE: Final = 0.2
+"""What a line counts that is no whole sentence."""
+
 
 def split(text: str) -> list[str]:
     """The sentences of a text, trimmed; what is too short to say anything is left out."""
     found: list[str] = []
-    held = ""
-    for part in _END.split(text[:TEXT_MAX]):
-        piece = f"{held} {part.strip()}".strip()
-        if _ABBREVIATION.search(piece):
-            held = piece
-            continue
+    for line in text[:TEXT_MAX].split("\n"):
         held = ""
-        if len(piece) >= _LENGTH_MIN and piece not in found:
-            found.append(" ".join(piece.split()))
-    if held and held not in found:
-        found.append(held)
+        for part, following in pairwise([*_END.split(line), ""]):
+            piece = f"{held} {part.strip()}".strip()
+            if _is_open(piece) or _GOES_ON.match(following):
+                held = piece
+                continue
+            held = ""
+            _add(found, piece)
+        _add(found, held)
     if not found and text.strip():
         found.append(" ".join(text.split())[:TEXT_MAX])
     return found[:SENTENCES_MAX]
+
+
+def _add(found: list[str], piece: str) -> None:
+    sentence = " ".join(piece.split())
+    if len(sentence) < _LENGTH_MIN or sentence in found:
+        return
+    found.append(sentence)
+
+
+def _is_open(piece: str) -> bool:
+    """Whether more must come: after an abbreviation, a number of a list or date, in a quotation."""
+    if _ABBREVIATION.search(piece):
+        return True
+    is_quoting = piece.count("“") > piece.count("”") or piece.count('"') % 2 == 1
+    return is_quoting and len(piece) < _QUOTATION_MAX
+
+
+def is_finished(sentence: str) -> bool:
+    """Whether it ends as a sentence; a headline or a caption does not."""
+    return _FINISHED.search(sentence) is not None
 
 
 def features(sentence: str) -> frozenset[str]:
@@ -71,7 +100,10 @@ def rank(sentences: Sequence[str]) -> list[float]:
             + _DAMPING * prior[i] * sum(scores[j] * weight / totals[j] for j, weight in links[i])
             for i in range(count)
         ]
-    return scores
+    return [
+        score if is_finished(sentence) else score * _HEADLINE
+        for score, sentence in zip(scores, sentences, strict=True)
+    ]
 
 
 def best(sentences: Sequence[str], scores: Sequence[float], count: int) -> list[str]:

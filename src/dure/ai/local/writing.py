@@ -204,7 +204,7 @@ def _number(role: str, node: Mapping[str, Any], material: Material, unit: Unit) 
 def _choose(values: Sequence[Any], material: Material) -> Any:
     """The value of an enumeration that fits best."""
     labels = [str(value) for value in values]
-    judged = material.judgement
+    judged = material.tone
     signs = {
         sign: next((i for i, v in enumerate(labels) if re.search(words, v, re.IGNORECASE)), None)
         for sign, words in _SIGNS.items()

@@ -70,7 +70,7 @@ ANY: Final = (
     Rule(words=SAFETY, status=(400, 422), do=Disposition.REFUSED, means="the input is refused"),
     Rule(
         status=(0,),
-        words=r"address|not allowed|refused to send|url",
+        words=r"^(address_refused|url_refused|request_rejected):",
         do=Disposition.SUSPEND,
         reason=Reason.CONFIG,
         scope=Scope.ACCOUNT,
@@ -78,10 +78,24 @@ ANY: Final = (
     ),
     Rule(
         status=(0,),
+        words=r"^(connect_failed|name_unresolved):",
+        do=Disposition.RETRY,
+        breaker=True,
+        means="nobody answers at this address",
+    ),
+    Rule(
+        status=(0,),
         do=Disposition.RETRY,
         breaker=True,
         billed=True,
         means="no answer in time; it may have been billed",
+    ),
+    Rule(
+        status=(301, 302, 303, 307, 308),
+        do=Disposition.SUSPEND,
+        reason=Reason.CONFIG,
+        scope=Scope.MODEL,
+        means="the address leads elsewhere",
     ),
     Rule(
         status=(401,),

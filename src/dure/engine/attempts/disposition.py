@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from dure.core.bounds import shortened
@@ -29,8 +30,8 @@ def outcome_of_error(error: BaseException, terms: Terms) -> Outcome:
         return Retry(describe(error), after=_retry_after(error))
     outcome = rule(error) if callable(rule) else rule
     match outcome:
-        case Retry("retry asked for", after):
-            return Retry(describe(error), after)
+        case Retry("retry asked for"):
+            return replace(outcome, error=describe(error))
         case Fail("failed"):
             return Fail(describe(error))
         case _:

@@ -30,6 +30,7 @@ from dure.scripts import (
     audit,
     batches,
     breakers,
+    holds,
     jobs,
     keys,
     lanes,
@@ -94,7 +95,15 @@ class Commands:
         spread: Span = 0.0,
         watch: Watcher | None = None,
     ) -> Result:
-        """Let SUSPENDED jobs run again, all now or spread over some time."""
+        """Let SUSPENDED jobs run again, all now or spread over some time.
+
+        Chosen by a reason, what is held for that reason may go on as well: an account whose
+        wallet was empty, a kind whose requests were wrong.
+        """
+        if isinstance(selection, JobFilter):
+            now = await self._store.now()
+            if await self._store.run(holds.lift(selection, by=by, reason=reason, now=now)):
+                await self._store.hint(Hint("control"))
         act = replace(bulk.RESUME, pace=seconds_of(spread))
         return await self._bulk.run(act, selection, by=by, reason=reason, watch=watch)
 

@@ -116,12 +116,18 @@ class Aftermath:
 
 
 def _judge(switch: Switch, event: Event, ended: Ended) -> None:
-    """A server that asks to wait is not failing; a request it blames is no fault of its own."""
+    """A server that asks to wait is not failing, unless the handler knows that it is; a request
+    it blames is no fault of its own."""
+    outcome = ended.outcome
     if event in _SUCCESSES or event is Event.FAIL:
         switch.successes += 1
-    elif isinstance(ended.outcome, Retry) and ended.outcome.after is not None:
+    elif isinstance(outcome, Retry) and not _is_failure(outcome):
         switch.neutral += 1
     elif event in {Event.RETRY, Event.TIMEOUT}:
         switch.failures += 1
     else:
         switch.neutral += 1
+
+
+def _is_failure(outcome: Retry) -> bool:
+    return outcome.after is None if outcome.is_failure is None else outcome.is_failure

@@ -102,7 +102,7 @@ def _length(draw: random.Random) -> int:
 
 def _korean(draw: random.Random, values: dict[str, str], title: str, term: str) -> list[str]:
     length = _length(draw)
-    about = title.split("…", maxsplit=1)[0].rsplit(",", maxsplit=1)[-1].strip()
+    about = title.split("…", maxsplit=1)[0].rsplit(", ", maxsplit=1)[-1].strip()
     if not length:
         return [
             joined(f"{values['place']}에서 {values['person']} {values['role']}|이가 설명하고 있다.")
