@@ -164,7 +164,10 @@ class PostgresStore:
         marks = [ask[2] for ask in asks]
         async with self._line("claim", HOT).use() as connection:
             rows = await connection.fetch(_CLAIM, streams, quotas, marks, worker, self._now)
-        return sorted(map(Claim._make, rows), key=_place)
+        turn = {stream: place for place, stream in enumerate(streams)}
+        claims = list(map(Claim._make, rows))
+        claims.sort(key=lambda claim: (turn[claim.stream], claim.pos))
+        return claims
 
     def stand(self, order: Standing | None) -> None:
         """Here a claim is another session's work: a notification wakes it instead."""
@@ -241,10 +244,6 @@ class PostgresBeater:
     def close(self) -> None:
         self._loop.run_until_complete(self._line.close())
         self._loop.close()
-
-
-def _place(claim: Claim) -> tuple[int, int]:
-    return claim[2], claim[3]
 
 
 def parse_host(query: str) -> str:
