@@ -50,6 +50,18 @@ async def test_a_claim_begins_at_its_mark(yard: Yard) -> None:
     assert ids[:3] == [claim.id for claim in await yard.take()]
 
 
+async def test_claims_come_in_the_order_of_the_asks(yard: Yard) -> None:
+    """X7: the order of the turns, or a round would not be even."""
+    streams = [pack(lane, 1, 2) for lane in (3, 1, 4, 2)]
+    for stream in sorted(streams):
+        await yard.put(3, stream=stream)
+
+    claims = await yard.store.claim(1, [Ask(stream, 2, 0) for stream in streams])
+
+    assert [claim.stream for claim in claims] == [each for each in streams for _ in range(2)]
+    assert all(a.pos < b.pos for a, b in zip(claims[::2], claims[1::2], strict=True))
+
+
 async def test_each_stream_is_asked_for_by_itself(yard: Yard) -> None:
     """X7"""
     mine, theirs = await yard.put(3), await yard.put(3, stream=OTHER)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
+from dure.core.limit import Limit, Window
+from dure.scripts import limits
+from dure.stores.postgres import PostgresStore
+
 if TYPE_CHECKING:
     from tests.process.conftest import MakeScene, Scene
 
@@ -101,3 +105,26 @@ async def test_workers_outlive_connections_that_are_cut_again_and_again(
     assert waited < 1.0, "nobody listens any more: scans come once a minute here"
     scene.judge([*told, job])
     scene.assert_calm()
+
+
+async def test_permits_that_were_answered_are_still_booked_after_a_crash(
+    own_server: OwnServer,
+) -> None:
+    """X8 X12: their row is let go before the disk has answered, their caller only afterwards."""
+    limit = Limit("api", (Window(1000, 3600.0),))
+    booked = 0
+    for _ in range(5):
+        store = PostgresStore(own_server.url)
+        await store.open()
+        now = await store.now()
+        await store.run(limits.define(limit, by="test", reason="test", now=now))
+        await store.run(limits.acquire([limits.Request("api", 7)], now))
+        booked += 7
+        own_server.stop("immediate")
+        await store.close()
+        own_server.start()
+        store = PostgresStore(own_server.url)
+        await store.open()
+        found = await store.read(limits.used(["api"], now=now))
+        await store.close()
+        assert booked == found["api"].windows[0].used

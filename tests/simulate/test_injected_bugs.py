@@ -1,6 +1,6 @@
 """The simulation can fail: each of these bugs is put in on purpose, and must be found. X22"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -126,9 +126,8 @@ def test_a_lane_that_always_goes_first_is_found(monkeypatch: Patch) -> None:
         chosen.is_queued = False
         return chosen
 
-    whole: Callable[[Rotation, int], int] = lambda _, room: room
     monkeypatch.setattr(Rotation, "_next", greedy)
-    monkeypatch.setattr(Rotation, "_quantum", whole)
+    monkeypatch.setattr(Rotation, "_share", lambda _rotation, room: room)
 
     finding = first_finding(5)
 

@@ -2,8 +2,10 @@
 
 Each lane carries a virtual time; serving one job of it adds `1 / weight`. The lane with the
 smallest virtual time goes next, so with equal weights this is round robin, and a lane that
-was idle starts level with the others instead of with a credit. Inside a lane the most
-urgent priority goes first, then the kind of the lowest rank; kinds equal in both alternate.
+was idle starts level with the others instead of with a credit. "Level" moves on with every
+job that is served: lanes that keep arriving cannot hold up those that were there before.
+Inside a lane the most urgent priority goes first, then the kind of the lowest rank; kinds
+equal in both alternate.
 
 The structure is a plain value of the node: no clock, no I/O. It knows streams only by number;
 whether one may be served now is asked of the caller, who also says what came of a claim.
@@ -52,10 +54,12 @@ class Lane:
 class Turn:
     """A lane's turn: up to `quota` jobs of one stream."""
 
-    __slots__ = ("lane", "noted", "quota", "stream")
+    __slots__ = ("lane", "noted", "price", "quota", "stream")
 
     def __init__(self, lane: Lane, stream: Stream, quota: int) -> None:
         self.lane = lane
+        self.price = 1 / lane.weight
+        """What each job of it adds to the lane's virtual time."""
         self.stream = stream
         self.quota = quota
         self.noted = stream.noted
@@ -82,7 +86,11 @@ class Rotation:
         self._is_newcomers_turn = True
         self._parked: dict[int, Lane] = {}
         self._active = 0
+        self._weight = 0.0
+        """Of all lanes with work together."""
         self._now = 0.0
+        self._size = 1
+        self._size_for = 0
 
     def __len__(self) -> int:
         """How many lanes have work, as far as known."""
@@ -106,9 +114,14 @@ class Rotation:
             return
         stream.is_active = True
         lane = self._lane(lane_of(number))
-        is_new = not lane.streams and lane.virtual <= self._now
+        is_new = (
+            not lane.streams
+            and lane.virtual <= self._now
+            and len(self._newcomers) * CROWD < len(self._queue)
+        )
         if not lane.streams:
             self._active += 1
+            self._weight += lane.weight
             lane.virtual = max(lane.virtual, self._now)
         place = 0
         while place < len(lane.streams) and lane.streams[place].urgency <= stream.urgency:
@@ -121,7 +134,10 @@ class Rotation:
 
     def weigh(self, number: int, weight: float) -> None:
         """Set a lane's weight; twice the weight is served twice as often."""
-        self._lane(number).weight = weight
+        lane = self._lane(number)
+        if lane.streams:
+            self._weight += weight - lane.weight
+        lane.weight = weight
 
     def release(self) -> None:
         """Something that held lanes back has changed: ask for all of them again."""
@@ -142,19 +158,22 @@ class Rotation:
         chosen: list[Turn] = []
         if room <= 0 or not self._active:
             return chosen
-        quantum = self._quantum(room)
-        if room >= MANY:
-            room -= room % 2  # half a turn would make its lane's round uneven
+        share = self._share(room)
         again: list[Lane] = []
         while room > 0 and (self._queue or self._newcomers):
+            wanted = share if share > 1 else self._turn_size(room)
+            if room < wanted == PAIR and chosen:
+                break  # half a turn would make its lane's round uneven
             lane = self._next()
-            turn = self._turn(lane, min(quantum, room), may)
+            turn = self._turn(lane, min(wanted, room), may)
             if turn is None:
                 if lane.streams:
                     lane.is_parked = True
                     self._parked[lane.id] = lane
                 continue
+            self._size_for -= 1
             room -= turn.quota
+            lane.virtual += turn.quota * turn.price
             chosen.append(turn)
             again.append(lane)
         for lane in again:
@@ -164,8 +183,9 @@ class Rotation:
     def served(self, turn: Turn, count: int, last: int) -> None:
         """What came of a turn: how many jobs, and the last position among them."""
         lane, stream = turn.lane, turn.stream
+        lane.virtual -= (turn.quota - count) * turn.price
         if count:
-            lane.virtual += count / lane.weight
+            self._now += count / max(self._weight, lane.weight)
             stream.served += count
             stream.mark = max(stream.mark, last + 1 - MARK_MARGIN)
         if count < turn.quota and stream.noted == turn.noted and stream.is_active:
@@ -173,6 +193,7 @@ class Rotation:
             lane.streams.remove(stream)
             if not lane.streams:
                 self._active -= 1
+                self._weight = self._weight - lane.weight if self._active else 0.0
         elif len(lane.streams) > 1 and stream.is_active:
             self._rotate(lane, stream)
 
@@ -219,10 +240,16 @@ class Rotation:
         lane.is_queued = False
         return lane
 
-    def _quantum(self, room: int) -> int:
-        """Jobs per turn: a fair share of the room, and two when there are very many lanes."""
-        share = -(-room // max(len(self._queue) + len(self._newcomers), 1))
-        return max(share, 2) if room >= MANY else max(share, 1)
+    def _share(self, room: int) -> int:
+        """Jobs of a turn when every lane can have one."""
+        return -(-room // max(len(self._queue) + len(self._newcomers), 1))
+
+    def _turn_size(self, room: int) -> int:
+        """Jobs of a turn when there are more lanes than room: the same all round long."""
+        if self._size_for <= 0:
+            self._size_for = self._active
+            self._size = PAIR if room >= MANY else 1
+        return self._size
 
     def _turn(self, lane: Lane, wanted: int, may: May) -> Turn | None:
         for stream in lane.streams:
@@ -258,6 +285,10 @@ class Rotation:
             heapq.heappush(self._queue, (lane.virtual, self._ticket, lane))
 
 
+PAIR: Final = 2
 MANY: Final = 50
-"""From this room on, a turn is two jobs: one index probe then serves two. It is what a node that
-keeps up claims at least, so that turns do not change their size in the middle of a round."""
+"""A round that begins with this room gives turns of two jobs: one index probe serves both. It
+is what a node that keeps up claims at least."""
+CROWD: Final = 8
+"""A newcomer's first turn comes at once unless newcomers are more than this part of all: when
+they are a crowd, as at the start, they wait for each other within one round instead."""

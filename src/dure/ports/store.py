@@ -95,7 +95,7 @@ class Store(Protocol):
         ...
 
     async def claim(self, worker: int, asks: Sequence[Ask]) -> Sequence[Claim]:
-        """Hand waiting jobs to a worker, each under a new fence."""
+        """Hand waiting jobs to a worker, each under a new fence; in the order of the asks."""
         ...
 
     def stand(self, order: Standing | None) -> None:

@@ -30,6 +30,8 @@ _CLAIM: Final = read("postgres", "claim")
 _HEADS: Final = read("postgres", "heads")
 _BEAT: Final = read("postgres", "beat")
 _NOW: Final = "select extract(epoch from clock_timestamp())::float8"
+_FLUSH: Final = "select pg_logical_emit_message(true, 'dure', '')"
+"""The smallest thing a commit waits for; the log before it is durable with it."""
 _HAS_SCHEMA: Final = "select to_regclass('dure_migration') is not null"
 _HAS_PARTS: Final = "select to_regclass('dure_part') is not null"
 _MIGRATION_LOCK: Final = 0x64757265
@@ -164,7 +166,10 @@ class PostgresStore:
         marks = [ask[2] for ask in asks]
         async with self._line("claim", HOT).use() as connection:
             rows = await connection.fetch(_CLAIM, streams, quotas, marks, worker, self._now)
-        return sorted(map(Claim._make, rows), key=_place)
+        turn = {stream: place for place, stream in enumerate(streams)}
+        claims = list(map(Claim._make, rows))
+        claims.sort(key=lambda claim: (turn[claim.stream], claim.pos))
+        return claims
 
     def stand(self, order: Standing | None) -> None:
         """Here a claim is another session's work: a notification wakes it instead."""
@@ -191,8 +196,12 @@ class PostgresStore:
         return await self._drive("reports", script)
 
     async def _drive(self, line: str, script: Script[T]) -> T:
-        async with self._line(line, CALM).use() as connection, connection.transaction():
-            return await _drive(connection, script)
+        async with self._line(line, CALM).use() as connection:
+            async with connection.transaction():
+                answer, is_early = await _drive(connection, script)
+            if is_early:
+                await connection.execute(_FLUSH)
+            return answer
 
     async def hint(self, hint: Hint) -> None:
         async with self._line("desk", CALM).use() as connection:
@@ -206,18 +215,24 @@ class PostgresStore:
         )
 
 
-async def _drive(connection: Any, script: Script[T]) -> T:
-    """Run a script's queries on a connection that is in a transaction."""
+async def _drive(connection: Any, script: Script[T]) -> tuple[T, bool]:
+    """Run a script's queries on a connection that is in a transaction.
+
+    Besides the answer: whether the commit will not wait for the disk. A cell is a row that
+    every node wants; waiting for the disk while holding it would leave one change a sync for
+    the whole fleet. So it is let go first, and what was done is answered once it is durable.
+    """
+    is_early = False
     try:
         query: Query = next(script)
         while True:
+            is_early |= query.name == "cells_lock"
             text = query.text or shared("postgres", query.name, query.where)
             compiled = for_postgres(text)
             values = compiled.arguments(query.params)
             query = script.send(await connection.fetch(compiled.text, *values))
     except StopIteration as stop:
-        answer: T = stop.value
-        return answer
+        return stop.value, is_early
     finally:
         script.close()
 
@@ -241,10 +256,6 @@ class PostgresBeater:
     def close(self) -> None:
         self._loop.run_until_complete(self._line.close())
         self._loop.close()
-
-
-def _place(claim: Claim) -> tuple[int, int]:
-    return claim[2], claim[3]
 
 
 def parse_host(query: str) -> str:
