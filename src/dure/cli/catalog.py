@@ -38,13 +38,21 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("simulate", "run the decision code in virtual time"),
         ),
     ),
+    (
+        "Try out",
+        (("sandbox", "a news site, a shop and an AI provider on this machine, with faults"),),
+    ),
     ("Shell", (("completion", "print completion for bash, zsh or fish"),)),
 )
 """Every noun with its line in the help, in groups."""
 
 NOUNS: Final = {noun: line for _, group in GROUPS for noun, line in group}
 
-PASSED_ON: Final = {"bench": "dure.bench.main", "simulate": "dure.simulate.main"}
+PASSED_ON: Final = {
+    "bench": "dure.bench.main",
+    "sandbox": "dure.cli.sandbox",
+    "simulate": "dure.simulate.main",
+}
 """Nouns that read their own arguments: the module whose `run(argv)` does."""
 
 HAS_VALUE: Final = frozenset({"--store", "--app", "--output", "--by", "--reason"})

@@ -1,0 +1,1 @@
+"""An AI provider that speaks the OpenAI protocol: chat, embeddings, models, limits, errors."""

@@ -1,0 +1,1 @@
+"""A news site with the eight economy sections: lists, cursors, articles, edits, removals."""
