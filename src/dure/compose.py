@@ -1,7 +1,7 @@
 """The composition root: a URL becomes a store, and an `App` ties everything to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +26,10 @@ from dure.engine.options import Departure, NodeOptions
 from dure.engine.signals import depart_on_signal
 from dure.engine.store_clock import StoreClock
 from dure.ports.clock import Clock, SystemClock
-from dure.ports.rows import NewJob, Receipt
-from dure.ports.store import Store
+from dure.ports.rows import NewJob, Query, Receipt, Row
+from dure.ports.store import Script, Store
 from dure.scripts import epochs, limits
+from dure.stores.statement import steps_of
 
 
 def open_store(url: str | Path, *, clock: Clock | None = None) -> Store:
@@ -110,6 +111,8 @@ class App(Declarations):
             raise
 
     async def _declare(self) -> None:
+        for owner, folder in self.schemas.items():
+            await self.store.migrate(owner, steps_of(folder, self.store.dialect))
         await self.store_clock.sync()
         self._enqueuer.allow(self.kinds)
         await self.names.learn(self.kinds, (kind.terms.lane for kind in self.kinds.values()))
@@ -128,6 +131,8 @@ class App(Declarations):
         if self._opened == 0:
             for battery in self.batteries:
                 await battery.close()
+            for close in self.closers.values():
+                await close()
             await self.store.close()
 
     async def enqueue(self, job: Job, **options: Any) -> Receipt:
@@ -171,6 +176,17 @@ class App(Declarations):
         """The subject has changed: results of jobs made for an older epoch become STALE."""
         return await self.store.run(epochs.raise_to(subject, to))
 
+    async def rows(self, sql: str, params: Mapping[str, object] | None = None) -> list[Row]:
+        """Read tables of your own migrations: one statement with named parameters (`:name`).
+
+        Handlers write with `Done(writes=...)`, together with the job's outcome.
+        """
+
+        def script() -> Script[list[Row]]:
+            return (yield Query("rows", params or {}, text=sql))
+
+        return await self.store.read(script())
+
     @property
     def insights(self) -> Insights:
         """What an operator may ask: jobs, lanes, limits, batches, and why a job waits."""
@@ -193,6 +209,7 @@ class App(Declarations):
             clock=self._clock,
             batteries=self.batteries,
             duties={
+                **{f"duty {name}": tick for name, tick in self.duties.items()},
                 "firing": self._firing.tick,
                 "closing": Closing(self.store, self._enqueuer, self.store_clock, self.reports).fold,
             },

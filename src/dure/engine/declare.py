@@ -1,6 +1,8 @@
 """Declaring kinds: the decorators, and the register of what was declared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
 from dure.core.backoff import NEVER, RetryPolicy
@@ -14,6 +16,7 @@ from dure.core.timetable import Missed
 from dure.engine.battery import Battery
 from dure.engine.duties.closing import ANY
 from dure.engine.duties.firing import Entry
+from dure.engine.duties.service import Tick
 from dure.engine.kind import AnyKind, ChunkKind, ErrorRule, Kind, Terms, mode_of, span
 from dure.engine.names import check
 from dure.engine.options import RESOURCES
@@ -34,6 +37,10 @@ class Declarations:
         self.entries: dict[str, Entry] = {}
         self.reports: dict[str, Kind[[Report], Any]] = {}
         self.batteries: list[Battery] = []
+        self.schemas: dict[str, Traversable] = {}
+        self.duties: dict[str, Tick] = {}
+        self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
+        """What to close together with the app."""
 
     @overload
     def kind(self, fn: Callable[P, R], /) -> Kind[P, R]: ...
@@ -113,6 +120,34 @@ class Declarations:
             raise ConfigError(f"The schedule {name!r} cannot be declared so: {error}.") from error
         self.entries[name] = entry
         return entry
+
+    def migrations(self, owner: str, folder: str | Path | Traversable) -> None:
+        """Declare tables of a battery or an application: a folder of `0001_name.sql` files.
+
+        They are brought up to date when the app opens, in the order of declaration. A file in
+        the folder is for both stores; one of that number in its folder `sqlite` or `postgres`
+        is for that store, and wins. A file that has run anywhere must not change any more.
+        """
+        place = Path(folder) if isinstance(folder, str) else folder
+        check(owner, "migrations")
+        if not place.is_dir():
+            raise ConfigError(
+                f"The migrations of {owner!r} are to be in {place}, which is no folder.",
+                "Give a folder of files like 0001_tables.sql.",
+            )
+        if self.schemas.setdefault(owner, place) != place:
+            raise ConfigError(
+                f"{owner!r} has declared migrations in another folder already.",
+                "Each owner has one folder; choose another name.",
+            )
+
+    def duty(self, name: str, tick: Tick) -> None:
+        """Declare what every node does now and then: it returns the seconds until the next time.
+
+        A duty must be safe to run on several nodes at once.
+        """
+        if self.duties.setdefault(check(name, "duty"), tick) is not tick:
+            raise ConfigError(f"The duty {name!r} is declared twice.", "Give it another name.")
 
     def report(self, batch: str = ANY) -> Callable[[Callable[[Report], R]], Kind[[Report], R]]:
         """Declare the handler of a batch's report; `"*"` for batches without their own."""

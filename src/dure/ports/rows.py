@@ -121,3 +121,14 @@ class Query(NamedTuple):
     where: str = ""
     """A condition for the marker `/*where*/` of the file: constants and `:names`, never values.
     Only `scripts/matching.py` writes one."""
+    text: str = ""
+    """The statement itself, for batteries and applications: on tables of their own migrations.
+    It may use what the files may use; the name is then only what people see."""
+
+
+class Migration(NamedTuple):
+    """One step of a schema: forward only, run once, never edited afterwards."""
+
+    version: int
+    name: str
+    text: str

@@ -8,7 +8,18 @@ a script in one transaction, so the logic exists once and behaves the same on bo
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from dure.ports.rows import Applied, Ask, Change, Claim, Head, NewJob, Query, Receipt, Row
+from dure.ports.rows import (
+    Applied,
+    Ask,
+    Change,
+    Claim,
+    Head,
+    Migration,
+    NewJob,
+    Query,
+    Receipt,
+    Row,
+)
 
 T = TypeVar("T")
 
@@ -64,6 +75,13 @@ class Store(Protocol):
 
     async def open(self, *, migrate: bool = True) -> None:
         """Connect and bring the schema up to date. Raises SchemaAhead, SchemaBehind."""
+        ...
+
+    async def migrate(self, owner: str, steps: Sequence[Migration]) -> None:
+        """Bring the tables of a battery or an application up to date, with the engine's.
+
+        Whether missing steps are run or refused was said when the store was opened.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -16,6 +16,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from dure.core.errors import ConfigError
+from dure.ports.rows import Migration
+
 _TOKEN: Final = re.compile(
     r"""(?P<plain>'(?:[^']|\'\')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|::\w+)
       | =\ any\ \((?P<list>:\w+)\)
@@ -82,6 +85,27 @@ def migrations(folder: str) -> list[tuple[int, str, str]]:
         if entry.name.endswith(".sql"):
             found.append((int(number), rest.removesuffix(".sql"), entry.read_text("utf-8")))
     return sorted(found)
+
+
+def steps_of(folder: Traversable, dialect: str) -> list[Migration]:
+    """The migrations of a battery or an application, in order. Raises ConfigError."""
+    found: dict[int, Migration] = {}
+    for place in (folder, folder / dialect):
+        entries = place.iterdir() if place.is_dir() else ()
+        here: set[int] = set()
+        for entry in entries:
+            number, _, rest = entry.name.partition("_")
+            if not entry.name.endswith(".sql"):
+                continue
+            if not number.isascii() or not number.isdigit() or int(number) in here:
+                raise ConfigError(
+                    f"{entry.name!r} in {place} has no version number of its own.",
+                    "Migrations are named 0001_what.sql, 0002_what.sql and so on.",
+                )
+            here.add(int(number))
+            name, text = rest.removesuffix(".sql"), entry.read_text("utf-8")
+            found[int(number)] = Migration(int(number), name, text)
+    return [found[version] for version in sorted(found)]
 
 
 def _root(folder: str) -> Traversable:

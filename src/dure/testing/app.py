@@ -37,7 +37,9 @@ _QUIET_SECONDS: Final = 1.0
 """Nothing ran for so long: time enough for a batch to be counted and its report to start."""
 _HELD_SECONDS: Final = 3.0
 """Jobs wait and none has started for so long: something holds them back."""
-_DECLARED: Final = frozenset({"kinds", "limits", "entries", "reports"})
+_DECLARED: Final = frozenset(
+    {"kinds", "limits", "entries", "reports", "schemas", "duties", "closers"}
+)
 
 
 def in_virtual_time(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from dure.core.errors import StoreUnavailable
-from dure.ports.rows import Applied, Ask, Change, Claim, Head, NewJob, Receipt
+from dure.ports.rows import Applied, Ask, Change, Claim, Head, Migration, NewJob, Receipt
 from dure.ports.store import Beater, Hint, Script, Standing, Store
 from dure.scripts import limits
 from dure.simulate.faults.auditor import Auditor
@@ -39,6 +39,9 @@ class FaultyStore:
 
     async def open(self, *, migrate: bool = True) -> None:
         """The fleet opens the store."""
+
+    async def migrate(self, owner: str, steps: Sequence[Migration]) -> None:
+        await self._store.migrate(owner, steps)
 
     async def close(self) -> None:
         """The fleet closes the store."""

@@ -7,7 +7,17 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dure.core.errors import StoreError, StoreUnavailable, UrlInvalid
 from dure.ports.clock import Clock
-from dure.ports.rows import Applied, Ask, Change, Claim, Head, NewJob, Query, Receipt
+from dure.ports.rows import (
+    Applied,
+    Ask,
+    Change,
+    Claim,
+    Head,
+    Migration,
+    NewJob,
+    Query,
+    Receipt,
+)
 from dure.ports.store import Hint, Script, Standing
 from dure.stores import schema as schemas
 from dure.stores.postgres import changes as changing, ear, jobs as inserting
@@ -21,6 +31,7 @@ _HEADS: Final = read("postgres", "heads")
 _BEAT: Final = read("postgres", "beat")
 _NOW: Final = "select extract(epoch from clock_timestamp())::float8"
 _HAS_SCHEMA: Final = "select to_regclass('dure_migration') is not null"
+_HAS_PARTS: Final = "select to_regclass('dure_part') is not null"
 _MIGRATION_LOCK: Final = 0x64757265
 _VERSION_MIN: Final = 150000
 _HEADS_SETTINGS: Final = {**HOT, "statement_timeout": "30s"}
@@ -36,6 +47,7 @@ class PostgresStore:
         self._clock = clock
         self._lines: dict[str, Line] = {}
         self._is_open = False
+        self._may_migrate = True
 
     @property
     def url(self) -> str:
@@ -60,6 +72,7 @@ class PostgresStore:
         if self._is_open:
             return
         self._is_open = True
+        self._may_migrate = migrate
         try:
             async with self._line("desk", CALM).use() as connection:
                 await self._migrate(connection, migrate=migrate)
@@ -90,6 +103,30 @@ class PostgresStore:
                 await connection.execute(text)
                 await connection.execute(
                     "insert into dure_migration values ($1, $2, $3)",
+                    number,
+                    name,
+                    schemas.checksum(text),
+                )
+
+    async def migrate(self, owner: str, steps: Sequence[Migration]) -> None:
+        async with self._line("desk", CALM).use() as connection, connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATION_LOCK)
+            if self._may_migrate:
+                await connection.execute(schemas.CREATE_PARTS)
+            elif not await connection.fetchval(_HAS_PARTS):
+                raise schemas.behind(steps, self.url)
+            rows = await connection.fetch(
+                "select version, checksum from dure_part where owner = $1", owner
+            )
+            done = {row["version"]: row["checksum"] for row in rows}
+            missing = schemas.pending(steps, done, self.url, owner)
+            if missing and not self._may_migrate:
+                raise schemas.behind(missing, self.url)
+            for number, name, text in missing:
+                await connection.execute(text)
+                await connection.execute(
+                    "insert into dure_part values ($1, $2, $3, $4)",
+                    owner,
                     number,
                     name,
                     schemas.checksum(text),
@@ -174,7 +211,8 @@ async def _drive(connection: Any, script: Script[T]) -> T:
     try:
         query: Query = next(script)
         while True:
-            compiled = for_postgres(shared("postgres", query.name, query.where))
+            text = query.text or shared("postgres", query.name, query.where)
+            compiled = for_postgres(text)
             values = compiled.arguments(query.params)
             query = script.send(await connection.fetch(compiled.text, *values))
     except StopIteration as stop:

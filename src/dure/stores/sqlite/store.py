@@ -10,7 +10,18 @@ from typing import Final, TypeVar
 
 from dure.core.errors import StoreError, StoreUnavailable
 from dure.ports.clock import Clock, SystemClock
-from dure.ports.rows import Applied, Ask, Change, Claim, Head, NewJob, Query, Receipt, Row
+from dure.ports.rows import (
+    Applied,
+    Ask,
+    Change,
+    Claim,
+    Head,
+    Migration,
+    NewJob,
+    Query,
+    Receipt,
+    Row,
+)
 from dure.ports.store import Hint, Script, Standing
 from dure.stores import schema
 from dure.stores.sqlite import changes as changing, connect, jobs as inserting
@@ -44,6 +55,7 @@ class SqliteStore:
         self._readers: ThreadPoolExecutor | None = None
         self._reader: sqlite3.Connection | None = None
         self._listeners: set[asyncio.Queue[Hint]] = set()
+        self._may_migrate = True
         self._order: Standing | None = None
 
     @property
@@ -63,6 +75,7 @@ class SqliteStore:
     async def open(self, *, migrate: bool = True) -> None:
         if self._writer_or_none is not None:
             return
+        self._may_migrate = migrate
         opened = connect.open_writer(self._path, self._durability)
         kind = InlineWriter if self._inline else ThreadWriter
         self._writer_or_none = kind(lambda: opened)
@@ -86,6 +99,27 @@ class SqliteStore:
             connection.execute(
                 "insert into dure_migration values (?, ?, ?)",
                 (version, name, schema.checksum(text)),
+            )
+
+    async def migrate(self, owner: str, steps: Sequence[Migration]) -> None:
+        await self._submit(lambda c: self._migrate_part(c, owner, steps))
+
+    def _migrate_part(
+        self, connection: sqlite3.Connection, owner: str, steps: Sequence[Migration]
+    ) -> None:
+        connection.execute(schema.CREATE_PARTS)
+        rows = connection.execute(
+            "select version, checksum from dure_part where owner = ?", (owner,)
+        ).fetchall()
+        missing = schema.pending(steps, dict(rows), self.url, owner)
+        if missing and not self._may_migrate:
+            raise schema.behind(missing, self.url)
+        for version, name, text in missing:
+            for statement in _statements(text):
+                connection.execute(statement)
+            connection.execute(
+                "insert into dure_part values (?, ?, ?, ?)",
+                (owner, version, name, schema.checksum(text)),
             )
 
     async def close(self) -> None:
@@ -251,7 +285,8 @@ def _drive(connection: sqlite3.Connection, script: Script[T]) -> T:
     try:
         query: Query = next(script)
         while True:
-            compiled = for_sqlite(shared("sqlite", query.name, query.where))
+            text = query.text or shared("sqlite", query.name, query.where)
+            compiled = for_sqlite(text)
             values = [sqlite_value(v) for v in compiled.arguments(query.params)]
             cursor = connection.execute(compiled.text, values)
             names = [column[0] for column in cursor.description or ()]

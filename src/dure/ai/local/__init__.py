@@ -1,0 +1,1 @@
+"""A model without a key: deterministic, versioned, extractive, Korean first."""

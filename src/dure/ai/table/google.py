@@ -1,0 +1,143 @@
+"""What Gemini says."""
+
+from typing import Final
+
+from dure.ai.table.rule import GEMINI, LONG, Rule
+from dure.ai.verdict import Disposition, Reason, Scope
+
+GOOGLE: Final = (
+    Rule(
+        of=(GEMINI,),
+        code="quota_exceeded",
+        do=Disposition.SUSPEND,
+        reason=Reason.DAILY_QUOTA,
+        scope=Scope.ACCOUNT,
+        until="midnight",
+        means="the day's quota",
+    ),
+    Rule(
+        of=(GEMINI,),
+        code="payment_required",
+        do=Disposition.SUSPEND,
+        reason=Reason.QUOTA,
+        scope=Scope.ACCOUNT,
+        means="prepaid credit is gone",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="INVALID_ARGUMENT",
+        detail="API_KEY_INVALID",
+        do=Disposition.SUSPEND,
+        reason=Reason.AUTH,
+        scope=Scope.ACCOUNT,
+        means="the key, in the guise of a bad argument",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="INVALID_ARGUMENT",
+        words=LONG,
+        do=Disposition.SHRINK,
+        means="the input is too long",
+    ),
+    Rule(of=(GEMINI,), type="INVALID_ARGUMENT", do=Disposition.FAIL, means="the request"),
+    Rule(
+        of=(GEMINI,),
+        type="FAILED_PRECONDITION",
+        words=r"location|region|country",
+        do=Disposition.SUSPEND,
+        reason=Reason.REGION,
+        scope=Scope.ACCOUNT,
+        means="not from this region",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="FAILED_PRECONDITION",
+        do=Disposition.SUSPEND,
+        reason=Reason.QUOTA,
+        scope=Scope.ACCOUNT,
+        means="billing is off",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="RESOURCE_EXHAUSTED",
+        status=(402,),
+        do=Disposition.SUSPEND,
+        reason=Reason.QUOTA,
+        scope=Scope.ACCOUNT,
+        means="prepaid credit is gone",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="RESOURCE_EXHAUSTED",
+        words=r"limit: 0\b",
+        do=Disposition.SUSPEND,
+        reason=Reason.MODEL,
+        scope=Scope.MODEL,
+        means="this tier has no quota for it, whatever delay is given",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="RESOURCE_EXHAUSTED",
+        detail=r".*PerDay.*",
+        do=Disposition.SUSPEND,
+        reason=Reason.DAILY_QUOTA,
+        scope=Scope.ACCOUNT,
+        until="midnight",
+        means="the day's quota",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="RESOURCE_EXHAUSTED",
+        words=r"spend|rolling",
+        do=Disposition.THROTTLE,
+        after=600.0,
+        means="spending over ten minutes",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="RESOURCE_EXHAUSTED",
+        do=Disposition.THROTTLE,
+        means="requests or tokens a minute",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="UNAUTHENTICATED",
+        do=Disposition.SUSPEND,
+        reason=Reason.AUTH,
+        scope=Scope.ACCOUNT,
+        means="the key",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="PERMISSION_DENIED",
+        do=Disposition.SUSPEND,
+        reason=Reason.PERMISSION,
+        scope=Scope.ACCOUNT,
+        means="not allowed to this key",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="NOT_FOUND",
+        do=Disposition.SUSPEND,
+        reason=Reason.MODEL,
+        scope=Scope.MODEL,
+        means="no such model",
+    ),
+    Rule(
+        of=(GEMINI,), type="CANCELLED", do=Disposition.RETRY, billed=True, means="our own time-out"
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="INTERNAL|DEADLINE_EXCEEDED",
+        words=LONG,
+        do=Disposition.SHRINK,
+        means="a huge prompt",
+    ),
+    Rule(
+        of=(GEMINI,),
+        type="INTERNAL|UNAVAILABLE|DEADLINE_EXCEEDED|UNKNOWN",
+        do=Disposition.RETRY,
+        breaker=True,
+        means="the provider's fault",
+    ),
+)
