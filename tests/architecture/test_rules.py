@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import pytest
+
 import dure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,7 +197,9 @@ def test_the_core_never_asks_what_time_it_is() -> None:
     assert asked == []
 
 
+@pytest.mark.slow
 def test_imports_keep_the_contracts_in_pyproject() -> None:
+    """`make check` asks the same by itself."""
     done = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
         check=False,

@@ -164,7 +164,7 @@ def test_what_does_not_exist_is_not_found(on_store: Any, words: tuple[object, ..
     assert "not_found" == json.loads(document.err)["item"]["code"]
 
 
-REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 
 def test_every_json_document_has_exactly_the_fields_that_are_documented(

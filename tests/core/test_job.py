@@ -1,6 +1,7 @@
 """A job as a value: what its unique key is called and how long it is taken."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -42,3 +43,23 @@ def test_a_unique_key_survives_being_written_down() -> None:
         how = Options(unique=unique)
 
         assert how == Options.from_dict(how.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"priority": 9}, "Priority"),
+        ({"delay": float("nan")}, "delay"),
+        ({"delay": float("inf")}, "delay"),
+        ({"at": float("nan")}, "at"),
+        ({"at": float("inf")}, "at"),
+        ({"tokens": -1}, "tokens"),
+        ({"epoch": 2**63}, "epoch"),
+        ({"parent": -1}, "parent"),
+        ({"batch": 2**70}, "batch"),
+    ],
+)
+def test_a_job_refuses_what_no_store_could_keep(given: dict[str, Any], word: str) -> None:
+    """X2 X14: a priority out of range would make it a job of another kind."""
+    with pytest.raises(ValueError, match=word):
+        Options(**given)

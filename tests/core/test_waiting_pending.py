@@ -138,6 +138,12 @@ def test_a_job_nothing_holds_up_is_next() -> None:
             "breaker_open",
         ),
         (
+            {"limits_missing": ("kis",)},
+            "limit 'kis' is not defined; it waits until somebody defines it",
+            None,
+            "limit_missing",
+        ),
+        (
             {"limits": (Limited("gemini", "15 per minute", NOW + 12),)},
             "limit 'gemini' is used up (15 per minute) and has room in 12s",
             NOW + 12,
@@ -244,6 +250,7 @@ OBSTACLES: list[tuple[str, dict[str, object]]] = [
     ("kind_unknown", {"workers_knowing_kind": 0}),
     ("budget_spent", {"budget": Spent("ai", "all", None)}),
     ("breaker_open", {"breakers": (Tripped("openai", NOW + 20),)}),
+    ("limit_missing", {"limits_missing": ("kis",)}),
     ("limit", {"limits": (Limited("gemini", "15 per minute", NOW + 12),)}),
     ("lane_cap", {"lane_cap": Occupancy(5, 5)}),
     ("cap", {"full": (Full("kind 'fetch'", 8),)}),
@@ -288,6 +295,6 @@ def test_the_table_of_precedence_names_every_code_in_its_order() -> None:
     states = ["success", "failed", "stale", "cancelled", "running", "lease_expired", "suspended"]
     waits = ["retry_wait", "asked_to_wait", "delayed"]
     obstacles = [code for code, _ in OBSTACLES]
-    obstacles.insert(obstacles.index("limit"), "breaker_half_open")
+    obstacles.insert(obstacles.index("limit_missing"), "breaker_half_open")
 
     assert states + waits + obstacles == told

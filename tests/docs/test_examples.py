@@ -49,6 +49,7 @@ def test_every_example_is_listed_here_and_in_the_page_of_examples() -> None:
     assert set(EXPECTED) == set(re.findall(r"\]\((\w+)\.py\)", page))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_prints_what_it_should(name: str, tmp_path: Path) -> None:
     printed = output_of(ROOT / "examples" / f"{name}.py", tmp_path)
@@ -63,6 +64,7 @@ def test_an_example_fits_on_a_screen(name: str) -> None:
     assert len(text.splitlines()) <= LINES_MAX
 
 
+@pytest.mark.process
 def test_the_lane_with_one_job_does_not_wait_for_the_flood(tmp_path: Path) -> None:
     printed = output_of(ROOT / "examples" / "limits.py", tmp_path)
 

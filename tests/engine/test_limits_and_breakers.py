@@ -55,6 +55,49 @@ async def test_what_a_limit_holds_back_is_not_claimed_and_spends_no_attempt() ->
 
 
 @in_virtual_time
+async def test_jobs_that_come_one_by_one_get_all_that_a_limit_allows() -> None:
+    """X8: permits that were booked for more jobs than there were come back."""
+    stamps: list[float] = []
+    async with running(app_stamping(stamps)) as t:
+        for _ in range(10):
+            await t.enqueue(call())
+            await t.advance("2s")
+
+        assert 10 == len(stamps)
+        await t.advance("2s")
+        assert [10] == [use.used for use in (await t.insights.limits())["api"].windows]
+
+
+@in_virtual_time
+async def test_a_limit_that_is_gone_holds_only_its_own_jobs_until_it_is_back() -> None:
+    """X8 X19: an operator may remove a limit under work that draws on it."""
+    stamps: list[float] = []
+    app = app_stamping(stamps)
+    app.limit("other", "10/m")
+
+    @app.kind(limits="other")
+    async def other() -> None:
+        pass
+
+    async with running(app) as t:
+        await t.commands.remove_limit("api", by="kim")
+        held = (await t.enqueue(call())).id
+        await t.advance("20s")
+        free = (await t.enqueue(other())).id
+        await t.advance("2s")
+        reason = await t.why(held)
+        ran_before = list(stamps)
+        await t.commands.define_limit(dure.App(":memory:").limit("api", "10/m"), by="kim")
+        await t.advance("10s")
+
+        assert State.SUCCESS is (await t.job(free)).state
+        assert [] == ran_before
+        assert "limit_missing" == reason.code
+        assert "limit 'api' is not defined" in reason.sentence
+        assert State.SUCCESS is (await t.job(held)).state
+
+
+@in_virtual_time
 async def test_a_limited_kind_leaves_the_others_alone() -> None:
     """X8"""
     app = app_stamping([])

@@ -1,8 +1,10 @@
 """What a handler answers becomes true, once: every outcome, its effects, and what errors mean."""
 
 import json
+import sys
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -291,3 +293,50 @@ async def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
 
         assert len(jobs) == len(await t.jobs("state:success"))
         assert {1} == {job.attempt for job in await t.jobs("state:success")}
+
+
+@in_virtual_time
+async def test_an_answer_that_makes_no_sense_fails_its_own_job_and_no_other() -> None:
+    """X3: the others that ended at the same time are committed with it."""
+    app = dure.App(":memory:")
+
+    @app.kind(retry=1)
+    async def answer(what: str) -> object:
+        nonsense: dict[str, Any] = {
+            "then": dure.Done(then=["no job"]),  # type: ignore[list-item]
+            "writes": dure.Done(writes=["no write"]),  # type: ignore[list-item]
+            "seconds": dure.Wait("1d"),  # type: ignore[arg-type]
+            "surrogate": dure.Fail("\ud800"),
+            "error": ValueError("\ud800"),
+        }
+        found = nonsense.get(what)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async with running(app) as t:
+        names = ["then", "fine", "writes", "fine", "seconds", "fine", "surrogate", "error"]
+        await t.enqueue_many([answer(name) for name in names])
+        await t.run_until_idle()
+
+        ended = {job.id: job.state for job in await t.jobs()}
+        assert {State.SUCCESS, State.FAILED} == set(ended.values())
+        assert 3 == list(ended.values()).count(State.SUCCESS)
+
+
+@in_virtual_time
+async def test_a_handler_that_exits_fails_and_the_worker_goes_on() -> None:
+    """X4 X7: or one tenant's job could end the worker of all."""
+    app = dure.App(":memory:")
+
+    @app.kind(retry=1)
+    async def leave(code: int) -> None:
+        sys.exit(code)
+
+    async with running(app) as t:
+        jobs = await t.enqueue_many([leave(code) for code in range(3)])
+        await t.run_until_idle()
+
+        found = [await t.job(job.id) for job in jobs]
+        assert [State.FAILED] * 3 == [job.state for job in found]
+        assert "SystemExit: 2" == found[2].error

@@ -51,11 +51,15 @@ def execute(url: str, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_database_is_empty_and_writes_reach_the_disk(postgres_url: str) -> None:
+def test_a_database_is_empty(postgres_url: str) -> None:
     tables = answer(postgres_url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
 
     assert tables == 0
-    assert answer(postgres_url, "SHOW fsync") == "on"
+
+
+def test_writes_reach_the_disk_unless_told_otherwise() -> None:
+    with OwnServer() as server:
+        assert answer(server.url, "SHOW fsync") == "on"
 
 
 def test_two_databases_of_one_server_do_not_see_each_other(postgres_server: OwnServer) -> None:

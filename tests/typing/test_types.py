@@ -9,6 +9,8 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
+pytestmark = pytest.mark.slow
+
 
 def complaints(path: Path) -> list[str]:
     """What mypy says about a file, under the project's own strict settings."""

@@ -7,12 +7,15 @@ in a store is `dure.ports.rows.Record`.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from typing import Any, Final
 
 from dure.core.duration import Span, seconds_of
 from dure.core.state import Priority
 
 LANE_DEFAULT: Final = "default"
+_NUMBERS_END: Final = 2**63
+"""The first whole number that no store can keep."""
 FOREVER: Final = 1e12
 """Until when a key is taken for good, in epoch seconds: further than any store's clock gets."""
 
@@ -94,6 +97,19 @@ class Options:
         said = any(value is not None for value in rest)
         numbers = self.delay or self.epoch or self.tokens
         object.__setattr__(self, "is_plain", not said and not numbers)
+        if not self.is_plain or type(self.priority) is not Priority:
+            self._check()
+
+    def _check(self) -> None:
+        """Refuse what no store could keep, or would take for something else."""
+        object.__setattr__(self, "priority", Priority(self.priority))
+        for name, moment in (("delay", self.delay), ("at", self.at or 0.0)):
+            if not isfinite(moment):
+                raise ValueError(f"a job's {name} must be a finite number of seconds, not {moment}")
+        numbers = (self.epoch, self.tokens, self.parent or 0, self.batch or 0)
+        for name, number in zip(("epoch", "tokens", "parent", "batch"), numbers, strict=True):
+            if not 0 <= number < _NUMBERS_END:
+                raise ValueError(f"a job's {name} must be 0 or more and storable, not {number}")
 
     def to_dict(self) -> dict[str, Any]:
         """What differs from the default, as plain values."""

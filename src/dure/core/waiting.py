@@ -110,6 +110,8 @@ class Facts:
     budget: Spent | None = None
     breakers: tuple[Tripped, ...] = ()
     limits: tuple[Limited, ...] = ()
+    limits_missing: tuple[str, ...] = ()
+    """Limits it draws on that nobody has defined, or that somebody has removed."""
     full: tuple[Full, ...] = ()
     """Caps other than the lane's: of its kind, or of a limit."""
     ahead: int = 0
@@ -143,7 +145,7 @@ def why(facts: Facts, now: float) -> Reason:
     | no_worker, kind_unknown                  | no live worker, or none that knows the kind  |
     | budget_spent                             | a budget it draws on is used up              |
     | breaker_open, breaker_half_open          | a resource it needs is failing               |
-    | limit                                    | a limit it draws on has no room              |
+    | limit_missing, limit                     | a limit it draws on is gone, or has no room  |
     | lane_cap, cap                            | its lane, its kind or a limit runs as many   |
     |                                          | jobs as it may                               |
     | turn                                     | nothing: others come first                   |
@@ -277,6 +279,11 @@ def _broken(facts: Facts, now: float) -> Reason | None:
 
 
 def _used_up(facts: Facts, now: float) -> Reason | None:
+    if facts.limits_missing:
+        sentence = (
+            f"limit {facts.limits_missing[0]!r} is not defined; it waits until somebody defines it"
+        )
+        return Reason(sentence, None, "limit_missing")
     full = [limit for limit in facts.limits if limit.free_at > now]
     if not full:
         return None

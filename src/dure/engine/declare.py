@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, get_args, overload
 
 from dure.core.backoff import NEVER, RetryPolicy
 from dure.core.batch import Report
@@ -11,6 +11,7 @@ from dure.core.duration import Span
 from dure.core.errors import ConfigError, KindInvalid
 from dure.core.job import LANE_DEFAULT, Job
 from dure.core.limit import Limit, Window
+from dure.core.outcome import Outcome
 from dure.core.state import Priority
 from dure.core.timetable import Missed
 from dure.engine.battery import Battery
@@ -26,6 +27,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 TIMEOUT_DEFAULT = "5m"
+_COUNT_MAX = 1_000_000_000
 
 
 class Declarations:
@@ -189,13 +191,13 @@ def terms_of(fn: Callable[..., Any], given: dict[str, Any]) -> Terms:
             f"Unknown resource {unknown[0]!r}.", f"Resources are {', '.join(RESOURCES)}."
         )
     retry = given.pop("retry", None)
-    if isinstance(retry, int):
-        retry = NEVER if retry <= 1 else RetryPolicy(max_attempts=retry)
     name = given.pop("name", None) or getattr(fn, "__name__", "")
     try:
-        return Terms(
+        if isinstance(retry, int):
+            retry = NEVER if retry == 1 else RetryPolicy(max_attempts=retry)
+        terms = Terms(
             name=name,
-            retry=retry or RetryPolicy(),
+            retry=RetryPolicy() if retry is None else retry,
             timeout=span(given.pop("timeout", TIMEOUT_DEFAULT)),
             mode=mode_of(fn, given.pop("run", None)),
             chunk=given.pop("chunk", 1),
@@ -205,8 +207,35 @@ def terms_of(fn: Callable[..., Any], given: dict[str, Any]) -> Terms:
             errors=given.pop("errors", None) or {},
             **given,
         )
+        _check(terms)
     except (TypeError, ValueError) as error:
         raise KindInvalid(f"The kind {name!r} cannot be declared so: {error}.") from error
+    return terms
+
+
+def _check(terms: Terms) -> None:
+    """Refuse at once what would only fail when jobs run. Raises ValueError or TypeError."""
+    check(terms.lane, "lane")
+    Priority(terms.priority)
+    if terms.retry_priority is not None:
+        Priority(terms.retry_priority)
+    if not isinstance(terms.retry, RetryPolicy):
+        raise TypeError(f"retry is a RetryPolicy or a number of attempts, not {terms.retry!r}")
+    if terms.timeout is not None and terms.timeout <= 0:
+        raise ValueError("its timeout must be longer than nothing; None means no timeout")
+    for name, low in (("chunk", 1), ("max_running", 1), ("queue_max", 1), ("tokens", 0)):
+        value = getattr(terms, name)
+        if value is not None and not low <= value <= _COUNT_MAX:
+            raise ValueError(f"{name} must be {low} to {_COUNT_MAX}, not {value!r}")
+    if terms.breaker is not None:
+        check(terms.breaker, "breaker")
+    for name in terms.limits:
+        check(name, "limit")
+    for error, rule in terms.errors.items():
+        if not issubclass(error, BaseException):
+            raise TypeError(f"errors maps types of exceptions to outcomes, and {error!r} is none")
+        if not (callable(rule) or isinstance(rule, get_args(Outcome))):
+            raise TypeError(f"errors says {rule!r} for {error.__name__}, which is no outcome")
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ background by the pacer, before a claim is spent: a job that cannot run stays wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 ROOM_MAX: Final = 1 << 30
@@ -24,7 +24,7 @@ class Gate(Protocol):
         ...
 
     def untake(self, count: int) -> None:
-        """Fewer were found than taken."""
+        """The claims of one `take` are answered: so many fewer were found, maybe none."""
         ...
 
     def settle(self, count: int) -> None:
@@ -141,11 +141,14 @@ class Permits:
         """Seconds a permit may be kept before it is used; None until it was looked up."""
         self.refusal = ""
         """Why a single job can never pass, when that is so."""
+        self._unanswered = 0
+        """Times that permits were taken for claims which are still under way."""
 
     def room(self) -> int:
         return sum(lease.left for lease in self.leases)
 
     def take(self, count: int) -> None:
+        self._unanswered += 1
         for lease in self.leases:
             used = min(lease.left, count)
             lease.left -= used
@@ -154,12 +157,29 @@ class Permits:
                 return
 
     def untake(self, count: int) -> None:
-        for lease in self.leases:
+        self._unanswered -= 1
+        for lease in reversed(self.leases):
             back = min(lease.size - lease.left, count)
             lease.left += back
             count -= back
-            if not count:
-                return
+
+    def lapsed(self, now: float) -> "list[Lease]":
+        """What must go back at `now`; it cannot be taken any more.
+
+        An empty lease stays until the claims it was emptied for are answered: they may find
+        fewer jobs, and what they then give back must not be lost.
+        """
+        late = [replace(lease) for lease in self.leases if lease.left and lease.until <= now]
+        for lease in self.leases:
+            if lease.until <= now:
+                lease.size, lease.left = lease.size - lease.left, 0
+        if not self._unanswered:
+            self.leases = [lease for lease in self.leases if lease.left]
+        return late
+
+    def latest(self) -> "Lease | None":
+        """The lease that the latest claims run on."""
+        return next((lease for lease in reversed(self.leases) if lease.left < lease.size), None)
 
     def settle(self, count: int) -> None:
         """A permit is spent by starting; ending changes nothing."""

@@ -44,9 +44,17 @@ def shape(record: "Record") -> dict[str, Any]:
         "claimed_at": record.claimed_at,
         "due_at": record.due,
         "finished_at": record.finished_at,
-        "args": json.loads(record.body),
-        "result": None if record.result is None else json.loads(record.result),
+        "args": _value(record.body),
+        "result": None if record.result is None else _value(record.result),
     }
+
+
+def _value(text: str) -> Any:
+    """What JSON says; what is none, which only a job built by hand can hold, as it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _tried(attempt: "Attempt") -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _serve(call: Call) -> Answer:
     CURRENT.set(call.attempt)
     try:
         outcome = outcome_of(kind.fn(*args, **kwargs))
-    except Exception as error:  # the kind's rules say what a handler's exception means
+    except (Exception, SystemExit) as error:  # the kind's rules say what it means
         outcome = outcome_of_error(error, kind.terms)
     try:
         return answer_of(outcome)

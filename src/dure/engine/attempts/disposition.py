@@ -59,7 +59,7 @@ def describe(error: BaseException) -> str:
         text = "TimeoutError: the operation took too long"
     else:
         text = f"{type(error).__name__}: {error}".rstrip(": ")
-    text = text.replace("\x00", "\\0")
+    text = text.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
     return text if len(text) <= ERROR_LENGTH_MAX else text[: ERROR_LENGTH_MAX - 1] + "…"
 
 

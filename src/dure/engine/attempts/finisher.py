@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from dure.core.decide import SUCCEEDED, Cause, Transition, decide
-from dure.core.errors import DureError, StoreError
+from dure.core.errors import StoreError
 from dure.core.outcome import DONE, Done, Fail, Outcome, Retry, Skip, Stale
 from dure.core.state import Event, State
 from dure.core.stream import with_priority
@@ -185,11 +185,10 @@ class Finisher:
         for ended in group:
             try:
                 pairs.append((ended, await self._change(ended, now)))
-            except (TypeError, ValueError, DureError) as error:
-                if isinstance(error, StoreError):
-                    raise
-                failed = Fail(f"the outcome cannot be stored: {describe(error)}")
-                again = ended._replace(outcome=failed, cause=cause_of(failed))
+            except StoreError:
+                raise
+            except Exception as error:  # a handler may put anything into its answer
+                again = _unstorable(ended, error)
                 pairs.append((again, await self._change(again, now)))
         return pairs
 
@@ -228,6 +227,12 @@ class Finisher:
             for job in done.then
         ]
         return Effects(done.writes, await self._enqueuer.rows(jobs) if jobs else (), done.guard)
+
+
+def _unstorable(ended: Ended, error: Exception) -> Ended:
+    """What ends an attempt whose answer cannot be carried out: another one would not help."""
+    failed = Fail(f"the outcome cannot be stored: {describe(error)}")
+    return ended._replace(outcome=failed, cause=cause_of(failed))
 
 
 _GIVEN_BACK: Final = Cause(Event.GIVE_BACK)

@@ -162,9 +162,9 @@ class Slots:
             answer = stopped or [Retry(cancelled)] * len(work.claims)
         except AttemptStopped:
             answer = work.stopped() or Stop.TIMEOUT
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
-        except BaseException as error:  # the kind's rules say what a handler's exception means
+        except BaseException as error:  # the kind's rules say what it means; exits end no node
             outcome = outcome_of_error(error, work.kind.terms)
             answer = [outcome] * len(work.claims)
         finally:

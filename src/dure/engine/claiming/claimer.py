@@ -197,8 +197,7 @@ class Claimer:
         for turn, gates in admitted:
             mine = found.get(turn.stream.number, ())
             self._rotation.served(turn, len(mine), mine[-1].pos if mine else 0)
-            if len(mine) < turn.quota:
-                self._pacer.untake(gates, turn.quota - len(mine))
+            self._pacer.untake(gates, turn.quota - len(mine))
         if claims:
             self._dispatch(found, {turn.stream.number: gates for turn, gates in admitted})
 

@@ -91,10 +91,10 @@ class Pacer:
         return max(room, 0)
 
     def untake(self, gates: tuple[Gate, ...], count: int) -> None:
-        """Fewer jobs were found than admitted: another lane may have been refused for them."""
-        if gates:
-            for gate in gates:
-                gate.untake(count)
+        """A claim is answered; another lane may have been refused for what it did not find."""
+        for gate in gates:
+            gate.untake(count)
+        if gates and count:
             self.is_freed = self.is_freed or self._is_starved
 
     def settle(self, gates: tuple[Gate, ...]) -> None:
@@ -124,8 +124,8 @@ class Pacer:
     def lease_of(self, stream: int) -> Lease | None:
         """The permits that a stream's latest claims run on."""
         for gate in self._gates.get(stream, ()):
-            if isinstance(gate, Permits) and gate.leases:
-                return gate.leases[-1]
+            if isinstance(gate, Permits):
+                return gate.latest()
         return None
 
     def switch_of(self, stream: int) -> Switch | None:

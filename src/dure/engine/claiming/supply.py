@@ -6,6 +6,7 @@ from typing import Final
 
 from dure.core.allowance import Impossible
 from dure.core.breaker import Condition, Phase
+from dure.core.errors import NotFound
 from dure.engine.gates import Cap, Caps, Gate, Lease, Permits, Switch
 from dure.engine.store_clock import StoreClock
 from dure.ports.clock import Clock
@@ -66,7 +67,11 @@ class Supply:
     async def _permits(self, gate: Permits, wanted: int) -> bool:
         asked = self._clock.monotonic()
         requests = [limits.Request(name, wanted, gate.units) for name in gate.names]
-        answers = await self._store.run(limits.acquire(requests, self._now()))
+        try:
+            answers = await self._store.run(limits.acquire(requests, self._now()))
+        except NotFound:  # nobody has defined it, or somebody removed it: only its own jobs wait
+            gate.retry_at = asked + _RETRY_MAX_SECONDS
+            return False
         booked: dict[str, int] = {}
         granted = wanted
         wait: float | None = None
@@ -137,12 +142,11 @@ class Supply:
                 cap.idle_since = None
         unused: list[limits.Unused] = []
         for gate in permits:
-            for lease in [lease for lease in gate.leases if not lease.left or lease.until <= now]:
-                gate.leases.remove(lease)
+            for lease in gate.lapsed(now):
+                gate.retry_at = 0.0  # what goes back here may be had again at once
                 unused.extend(
                     limits.Unused(name, slot, lease.left, gate.units)
                     for name, slot in lease.slots.items()
-                    if lease.left
                 )
         if unused:
             await self._store.run(limits.release(unused, self._now()))

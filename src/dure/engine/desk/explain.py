@@ -51,7 +51,8 @@ def explain(job: int, terms_of: Mapping[str, Terms], *, now: float) -> Script[Ex
         return None
     record, terms = known.record, terms_of.get(known.record.kind)
     values = values_of((yield from settings.overrides()))
-    standings = yield from limits.used(_limits_of(known, terms), now=now)
+    drawn = _limits_of(known, terms)
+    standings = yield from limits.used(drawn, now=now)
     caps = _caps(known, terms, standings, int(values["lane.cap_default"]))
     facts = Facts(
         state=record.state,
@@ -76,6 +77,7 @@ def explain(job: int, terms_of: Mapping[str, Terms], *, now: float) -> Script[Ex
         workers_knowing_kind=known.workers_knowing_kind,
         breakers=(yield from _tripped(record, terms, now)),
         limits=_limited(standings, now),
+        limits_missing=tuple(name for name in drawn if name not in standings),
         full=(yield from _full(caps)),
         ahead=known.ahead,
         lanes_ahead=known.lanes_ahead or 0,
