@@ -11,7 +11,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-
 if TYPE_CHECKING:
     from dure.crawl.page import Page
 

@@ -256,7 +256,7 @@ class Crawler:
             retry=stage.retry,
             timeout=stage.timeout,
             breaker=PER_LANE,
-            uses=("http",),
+            uses=stage.uses,
             errors=ERRORS,
             priority=stage.priority,
             retry_priority=min(stage.priority, RETRY_PRIORITY),

@@ -16,7 +16,13 @@ from dure.engine.kind import Kind
 if TYPE_CHECKING:
     from dure.crawl.presence import Presence
 
-SIZES: Final = {"queue_max": (1, 100_000), "crew_low": (1, 10_000), "crew_high": (1, 10_000)}
+QUEUES: Final = ("frontier_max", "queue_max", "save_max")
+CREWS: Final = ("crew", "parse", "save")
+"""Who fetches, parses and saves, as `_low` and `_high` are written after it."""
+SIZES: Final = {
+    **dict.fromkeys(QUEUES, (1, 100_000)),
+    **{f"{crew}_{end}": (1, 10_000) for crew in CREWS for end in ("low", "high")},
+}
 RETRIES: Final = ("attempts", "base", "factor", "cap", "jitter")
 MANNERS: Final = ("delay", "concurrency")
 RESOURCES: Final = ("http", "cpu", "memory", "db")
@@ -31,9 +37,9 @@ class Tuning(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning:
     """The tuning with one value changed. Raises SettingInvalid saying what would be accepted.
 
-    Keys: `STAGE.queue_max`, `STAGE.crew_low`, `STAGE.crew_high`, `STAGE.retry_attempts` (and
-    `_base`, `_factor`, `_cap`, `_jitter`), `host.delay`, `host.concurrency`, and `http`, `cpu`,
-    `memory`, `db` for places of a node.
+    Keys: `STAGE.frontier_max`, `STAGE.queue_max`, `STAGE.save_max`; `STAGE.crew_low`, `_high`
+    (also `parse_`, `save_`); `STAGE.retry_attempts`, `_base`, `_factor`, `_cap`, `_jitter`;
+    `host.delay`, `host.concurrency`; and `http`, `cpu`, `memory`, `db` for places of a node.
     """
     value = _read(key, text)
     where, _, name = key.rpartition(".")
@@ -52,7 +58,7 @@ def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning
     if not low <= value <= high:
         raise SettingInvalid(f"{key} cannot be {text}.", f"It accepts {low:g}..{high:g}.")
     changed = {**tuning.values, key: value}
-    _check_crew(changed, spider, where)
+    _check_crews(changed, spider, where)
     return Tuning(values=changed)
 
 
@@ -62,12 +68,16 @@ def apply_tuning(
     """Take the values up on one node."""
     values = tuning.values
     for name, stage in spider.stages.items():
-        crew = presence.crews[stage.kind]
-        low = int(values.get(f"{name}.crew_low", stage.crew.low))
-        high = int(values.get(f"{name}.crew_high", stage.crew.high))
-        crew.resize(low, high)
-        capacity = int(values.get(f"{name}.queue_max", stage.queue_max))
-        presence.belts(stage).parse.resize(capacity)
+        line = presence.lines[stage.kind]
+        sizes = (stage.crew, stage.parse_crew, stage.save_crew)
+        for crew, bounds, word in zip(line.crews, sizes, CREWS, strict=True):
+            low = int(values.get(f"{name}.{word}_low", bounds.low))
+            high = int(values.get(f"{name}.{word}_high", bounds.high))
+            crew.resize(min(low, high), high)
+        line.parse.queue.resize(int(values.get(f"{name}.queue_max", stage.queue_max)))
+        line.save.queue.resize(int(values.get(f"{name}.save_max", stage.save_max)))
+        if f"{name}.frontier_max" in values:
+            line.frontier.capacity = int(values[f"{name}.frontier_max"])
         kind = kinds[stage.kind]
         kind.terms = replace(kind.terms, retry=_retry(values, name, stage.retry))
     for name in RESOURCES:
@@ -96,17 +106,19 @@ def _read(key: str, text: str) -> float:
         raise SettingInvalid(f"{key} cannot be {text!r}: {error}.", "Give a number.") from error
 
 
-def _check_crew(values: Mapping[str, float], spider: Spider | None, stage: str) -> None:
-    if spider is None or stage not in spider.stages:
+def _check_crews(values: Mapping[str, float], spider: Spider | None, name: str) -> None:
+    if spider is None or name not in spider.stages:
         return
-    crew = spider.stages[stage].crew
-    low = values.get(f"{stage}.crew_low", crew.low)
-    high = values.get(f"{stage}.crew_high", crew.high)
-    if low > high:
-        raise SettingInvalid(
-            f"{stage}.crew_low ({low:g}) must not exceed {stage}.crew_high ({high:g}).",
-            "Change the other one first.",
-        )
+    stage = spider.stages[name]
+    sizes = (stage.crew, stage.parse_crew, stage.save_crew)
+    for size, word in zip(sizes, CREWS, strict=True):
+        low = values.get(f"{name}.{word}_low", size.low)
+        high = values.get(f"{name}.{word}_high", size.high)
+        if low > high:
+            raise SettingInvalid(
+                f"{name}.{word}_low ({low:g}) must not exceed {name}.{word}_high ({high:g}).",
+                "Change the other one first.",
+            )
 
 
 def _checked_retry(values: dict[str, float], stage: str) -> Tuning:
@@ -137,5 +149,5 @@ def _unknown(key: str, spider: Spider | None) -> SettingInvalid:
     return SettingInvalid(
         f"There is no setting {key!r}.",
         f"Write http, cpu, memory, db, host.delay, host.concurrency, or one of a stage "
-        f"({stages}): queue_max, crew_low, crew_high, retry_attempts, retry_base, retry_cap.",
+        f"({stages}): {', '.join(SIZES)}, {', '.join(f'retry_{each}' for each in RETRIES)}.",
     )
