@@ -7,6 +7,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         "Work",
         (
             ("run", "run a worker of a program: dure run MODULE[:APP]"),
+            ("crawl", "run spiders; see, pause, tune and export their runs"),
             ("jobs", "list, explain, retry, cancel, suspend, resume and edit jobs"),
             ("lanes", "see who shares the workers; pause, reset and limit lanes"),
             ("kinds", "see which kinds of job there are and who serves them; pause them"),

@@ -19,8 +19,8 @@ def load(target: str) -> "App":
     """The app that `target` names. Raises ConfigError."""
     from dure.compose import App
 
-    place, _, name = target.partition(":")
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_path(place)
+    place, _, _ = target.partition(":")
+    module, name = load_module(target)
     apps = {key: value for key, value in vars(module).items() if isinstance(value, App)}
     if name:
         if name in apps:
@@ -38,6 +38,13 @@ def load(target: str) -> "App":
             f"{place} has no app.", "At its top level, write `app = dure.App('jobs.db')`."
         )
     raise ConfigError(f"{place} has several apps.", f"Name one, like {place}:{next(iter(apps))}.")
+
+
+def load_module(target: str) -> tuple[ModuleType, str]:
+    """The module that `target` names, and the name after its colon. Raises ConfigError."""
+    place, _, name = target.partition(":")
+    module = _from_file(Path(place)) if place.endswith(".py") else _from_path(place)
+    return module, name
 
 
 def _from_path(name: str) -> ModuleType:

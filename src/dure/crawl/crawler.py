@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 
 from dure.core.backoff import NEVER
 from dure.core.errors import KindInvalid, NotFound
-from dure.core.job import Job
+from dure.core.job import Job, Unique
 from dure.core.outcome import Outcome
 from dure.core.state import FINAL, Priority
 from dure.crawl.address import Address, Addresses, address_of
@@ -70,7 +70,7 @@ class Crawler:
         fetcher: Fetcher | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._app = app
+        self.app = app
         self.spiders = {spider.name: spider for spider in spiders}
         if not spiders or len(self.spiders) < len(spiders):
             raise KindInvalid("A crawler needs spiders of different names.", "Name each its own.")
@@ -97,11 +97,11 @@ class Crawler:
 
     @property
     def store(self) -> Store:
-        return self._app.store
+        return self.app.store
 
     def now(self) -> float:
         """The store's time."""
-        return self._app.store_clock.now()
+        return self.app.store_clock.now()
 
     # The engine's side: opening, closing, nodes.
 
@@ -140,8 +140,10 @@ class Crawler:
                 raise KindInvalid(
                     f"{request.url!r} cannot be a start address.", "Give a full http(s) URL."
                 )
-            jobs.append(self.job(course, address, request, 0))
-        await self._app.enqueue_many(jobs)
+            # Once for each run, also when it is begun twice.
+            key = course.start_key(address.digest)
+            jobs.append(self.job(course, address, request, 0, unique=key))
+        await self.app.enqueue_many(jobs)
         return run
 
     async def _run_to_go_on(self, spider: Spider, session: str, *, again: bool) -> Run | None:
@@ -192,7 +194,7 @@ class Crawler:
         asked: Request | Follow,
         depth: int,
         *,
-        is_once: bool = True,
+        unique: Unique | None,
     ) -> Job:
         """The job that fetches an address for a stage."""
         stage = asked.stage
@@ -207,7 +209,7 @@ class Crawler:
             lane=address.host,
             priority=asked.priority,
             session=course.run.session,
-            unique=course.key(address.digest) if is_once else None,
+            unique=unique,
             delay=delay or None,
         )
 
@@ -262,7 +264,7 @@ class Crawler:
             retry_priority=min(stage.priority, RETRY_PRIORITY),
         )
         kind = self._kinds[stage.kind] = Kind(visit, terms)
-        self._app.add(kind)
+        self.app.add(kind)
         again = replace(
             terms,
             name=f"{stage.kind}.parse",
@@ -273,7 +275,7 @@ class Crawler:
             errors={},
         )
         parse_kind = self._parse_kinds[stage.kind] = Kind(parse_again, again)
-        self._app.add(parse_kind)
+        self.app.add(parse_kind)
 
 
 def _hosts_of(spider: Spider) -> set[str]:

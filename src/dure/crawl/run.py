@@ -48,6 +48,10 @@ class Course:
         """The unique key that keeps an address from being fetched twice."""
         return Unique(key=f"{self._prefix}{_text(digest)}", scope="global", forever=True)
 
+    def start_key(self, digest: bytes) -> Unique:
+        """The same for a start address, which every run fetches."""
+        return Unique(key=f"crawl:{self.run.session}:{_text(digest)}", scope="global", forever=True)
+
     def fill(self) -> None:
         """Fill the filter from the store, beside the work: until then it only knows less."""
         if self._filling is None:

@@ -33,7 +33,9 @@ Parsed = Iterable[object]
 Parse = Callable[[Page], "Parsed | AsyncIterable[object] | Awaitable[Parsed | None] | None"]
 Start = str | Sequence[str] | Callable[[], Iterable[str | Request | Follow]]
 
-RETRY: Final = RetryPolicy.of(5, base="2s", factor=2.0, cap="10m", jitter=0.5)
+RETRY: Final = RetryPolicy.of(10, base="2s", factor=2.0, cap="10m", jitter=0.5)
+"""Half an hour's outage of a host loses no page. A worker that is killed costs each page it had
+claimed an attempt, begun or not: with few attempts a machine that dies often would lose some."""
 DEPTH_MAX: Final = 100
 QUEUE_MAX: Final = 100_000
 

@@ -1,6 +1,6 @@
 """What may be changed while a crawl runs: checked here, stored, and taken up by every node."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,9 +9,11 @@ import msgspec
 from dure.core.adaptive import Bounds
 from dure.core.backoff import RetryPolicy
 from dure.core.duration import seconds_of
-from dure.core.errors import SettingInvalid
+from dure.core.errors import NotFound, SettingInvalid
 from dure.crawl.spider import Spider
 from dure.engine.kind import Kind
+from dure.ports.store import Script, Store
+from dure.scripts import audit, crawls, names
 
 if TYPE_CHECKING:
     from dure.crawl.presence import Presence
@@ -34,7 +36,7 @@ class Tuning(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     values: dict[str, float] = {}
 
 
-def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning:
+def change(tuning: Tuning, stages: Collection[str], key: str, text: str) -> Tuning:
     """The tuning with one value changed. Raises SettingInvalid saying what would be accepted.
 
     Keys: `STAGE.frontier_max`, `STAGE.queue_max`, `STAGE.save_max`; `STAGE.crew_low`, `_high`
@@ -47,19 +49,53 @@ def change(tuning: Tuning, spider: Spider | None, key: str, text: str) -> Tuning
         low, high = (0.0, 86400.0) if name == "delay" else (1, 10_000)
     elif not where and name in RESOURCES:
         low, high = 1, 100_000
-    elif spider is not None and where not in spider.stages:
-        raise _unknown(key, spider)
+    elif where not in stages:
+        raise _unknown(key, stages)
     elif name in SIZES:
         low, high = SIZES[name]
     elif name.startswith("retry_") and name.removeprefix("retry_") in RETRIES:
         return _checked_retry({**tuning.values, key: value}, where)
     else:
-        raise _unknown(key, spider)
+        raise _unknown(key, stages)
     if not low <= value <= high:
         raise SettingInvalid(f"{key} cannot be {text}.", f"It accepts {low:g}..{high:g}.")
     changed = {**tuning.values, key: value}
-    _check_crews(changed, spider, where)
+    _check_crews(changed, where)
     return Tuning(values=changed)
+
+
+async def set_tuning(
+    store: Store, spider: str, key: str, text: str, *, by: str, reason: str = ""
+) -> Tuning:
+    """Change one value of a spider on every node. Raises SettingInvalid, NotFound.
+
+    Its stages are known from what its nodes say of themselves, and from its jobs.
+    """
+    kinds = await store.read(names.kind_names())
+    stages = {
+        name.removeprefix(f"{spider}.")
+        for name in kinds.values()
+        if name.startswith(f"{spider}.") and not name.endswith(".parse")
+    }
+    if not stages:
+        raise NotFound(f"There is no spider {spider!r} here.", "Run it once, or check the name.")
+    texts = await store.read(crawls.tuning())
+    before = texts.get(spider, "")
+    tuning = change(
+        msgspec.json.decode(before, type=Tuning) if before else Tuning(), stages, key, text
+    )
+    after, now = msgspec.json.encode(tuning).decode(), await store.now()
+    await store.run(_written(spider, before, after, by=by, reason=reason, now=now))
+    return tuning
+
+
+def _written(
+    spider: str, before: str, after: str, *, by: str, reason: str, now: float
+) -> Script[None]:
+    yield from crawls.write_tuning(spider, after, now)
+    yield from audit.add(
+        "crawl.set", f"spider {spider}", by=by, reason=reason, now=now, before=before, after=after
+    )
 
 
 def apply_tuning(
@@ -70,10 +106,10 @@ def apply_tuning(
     for name, stage in spider.stages.items():
         line = presence.lines[stage.kind]
         sizes = (stage.crew, stage.parse_crew, stage.save_crew)
-        for crew, bounds, word in zip(line.crews, sizes, CREWS, strict=True):
-            low = int(values.get(f"{name}.{word}_low", bounds.low))
-            high = int(values.get(f"{name}.{word}_high", bounds.high))
-            crew.resize(min(low, high), high)
+        for crew, size, word in zip(line.crews, sizes, CREWS, strict=True):
+            high = int(values.get(f"{name}.{word}_high", size.high))
+            low = int(values.get(f"{name}.{word}_low", min(size.low, high)))
+            crew.resize(low, max(low, high))
         line.parse.queue.resize(int(values.get(f"{name}.queue_max", stage.queue_max)))
         line.save.queue.resize(int(values.get(f"{name}.save_max", stage.save_max)))
         if f"{name}.frontier_max" in values:
@@ -82,9 +118,9 @@ def apply_tuning(
         kind.terms = replace(kind.terms, retry=_retry(values, name, stage.retry))
     for name in RESOURCES:
         if name in values:
-            size = int(values[name])
-            presence.meter.bounds[name] = Bounds(1, size)
-            presence.meter.given[name] = presence.node.pacer.resources[name].size = size
+            places = int(values[name])
+            presence.meter.bounds[name] = Bounds(1, places)
+            presence.meter.given[name] = presence.node.pacer.resources[name].size = places
     for door in presence.bench.doors.values():
         door.host.manners = replace(
             door.host.manners,
@@ -106,17 +142,14 @@ def _read(key: str, text: str) -> float:
         raise SettingInvalid(f"{key} cannot be {text!r}: {error}.", "Give a number.") from error
 
 
-def _check_crews(values: Mapping[str, float], spider: Spider | None, name: str) -> None:
-    if spider is None or name not in spider.stages:
-        return
-    stage = spider.stages[name]
-    sizes = (stage.crew, stage.parse_crew, stage.save_crew)
-    for size, word in zip(sizes, CREWS, strict=True):
-        low = values.get(f"{name}.{word}_low", size.low)
-        high = values.get(f"{name}.{word}_high", size.high)
-        if low > high:
+def _check_crews(values: Mapping[str, float], stage: str) -> None:
+    """What was changed must fit; a bound that was not follows the other one."""
+    for word in CREWS:
+        names = (f"{stage}.{word}_low", f"{stage}.{word}_high")
+        if set(names) <= values.keys() and values[names[0]] > values[names[1]]:
+            low, high = (f"{values[name]:g}" for name in names)
             raise SettingInvalid(
-                f"{name}.{word}_low ({low:g}) must not exceed {name}.{word}_high ({high:g}).",
+                f"{names[0]} ({low}) must not exceed {names[1]} ({high}).",
                 "Change the other one first.",
             )
 
@@ -144,10 +177,10 @@ def _retry(values: Mapping[str, float], stage: str, own: RetryPolicy) -> RetryPo
     )
 
 
-def _unknown(key: str, spider: Spider | None) -> SettingInvalid:
-    stages = ", ".join(spider.stages) if spider is not None else "STAGE"
+def _unknown(key: str, stages: Collection[str]) -> SettingInvalid:
     return SettingInvalid(
         f"There is no setting {key!r}.",
         f"Write http, cpu, memory, db, host.delay, host.concurrency, or one of a stage "
-        f"({stages}): {', '.join(SIZES)}, {', '.join(f'retry_{each}' for each in RETRIES)}.",
+        f"({', '.join(sorted(stages))}): {', '.join(SIZES)}, "
+        f"{', '.join(f'retry_{each}' for each in RETRIES)}.",
     )

@@ -158,7 +158,7 @@ class Visits:
             if address is None:
                 crawler.addresses.refused += 1
             elif asked.again:
-                jobs.append(crawler.job(course, address, asked, depth + 1, is_once=False))
+                jobs.append(crawler.job(course, address, asked, depth + 1, unique=None))
             else:
                 wanted[address.digest] = (address, asked)
         if not wanted:
@@ -177,7 +177,8 @@ class Visits:
             elif depth >= spider.depth_max:
                 course.too_deep += 1
             else:
-                jobs.append(crawler.job(course, address, asked, depth + 1))
+                key = course.key(digest)
+                jobs.append(crawler.job(course, address, asked, depth + 1, unique=key))
         return jobs
 
 

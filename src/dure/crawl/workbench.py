@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEAD_SECONDS: Final = 0.1
 """How far ahead of a host's turn its pages are claimed."""
-WINDOW_MAX: Final = 256
+WINDOW_MAX: Final = 64
 """Pages of one host that are claimed ahead, at most."""
 _SOON: Final = 0.002
 """Hosts that fall due within this time are woken together."""

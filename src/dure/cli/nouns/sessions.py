@@ -44,38 +44,38 @@ async def _show(desk: "Desk", given: Given) -> None:
     )
 
 
-def _pausing(parser: Parser) -> None:
+def pausing(parser: Parser) -> None:
     name_argument("session")(parser)
     interrupt_argument(parser)
 
 
-async def _pause(desk: "Desk", given: Given) -> None:
-    pause = await desk.commands.pause(
+async def pause(desk: "Desk", given: Given) -> None:
+    paused = await desk.commands.pause(
         "session", given.name, by=desk.by, reason=given.reason, drain=not given.interrupt
     )
-    await tell_paused(desk, pause)
+    await tell_paused(desk, paused)
 
 
-def _resuming(parser: Parser) -> None:
+def resuming(parser: Parser) -> None:
     name_argument("session")(parser)
     parser.add_argument(
         "--spread", type=length, default=0.0, metavar="TIME", help="start its jobs over this time"
     )
 
 
-async def _resume(desk: "Desk", given: Given) -> None:
-    pause = await desk.commands.resume(
+async def resume(desk: "Desk", given: Given) -> None:
+    ended = await desk.commands.resume(
         "session", given.name, by=desk.by, reason=given.reason, spread=given.spread
     )
-    tell_resumed(desk, pause)
+    tell_resumed(desk, ended)
 
 
-def _cancelling(parser: Parser) -> None:
+def cancelling(parser: Parser) -> None:
     name_argument("session")(parser)
     caution_arguments(parser)
 
 
-async def _cancel(desk: "Desk", given: Given) -> int:
+async def cancel(desk: "Desk", given: Given) -> int:
     from dure.engine.desk import bulk
     from dure.engine.desk.commands import session_filter
 
@@ -90,7 +90,7 @@ async def _cancel(desk: "Desk", given: Given) -> int:
 
 VERBS: Verbs = {
     "show": Verb("show a session and when it will be over", _show, name_argument("session")),
-    "pause": Verb("suspend a session's jobs, and those that come", _pause, _pausing, True),
-    "resume": Verb("end a session's pause", _resume, _resuming, True),
-    "cancel": Verb("cancel a session's unfinished jobs", _cancel, _cancelling, True),
+    "pause": Verb("suspend a session's jobs, and those that come", pause, pausing, True),
+    "resume": Verb("end a session's pause", resume, resuming, True),
+    "cancel": Verb("cancel a session's unfinished jobs", cancel, cancelling, True),
 }
