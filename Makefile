@@ -39,13 +39,13 @@ simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEED
 
 venv: $(BUILT) ## build .venv from the pinned requirements
 
-# Only files whose hashes are pinned get in. The project itself and its packages are installed
-# in place, with the pinned build backend and without a network.
-$(BUILT): pyproject.toml $(wildcard packages/*/pyproject.toml) $(wildcard requirements/*.txt)
+# Only files whose hashes are pinned get in. The project, its packages and its applications are
+# installed in place, with the pinned build backend and without a network.
+$(BUILT): pyproject.toml $(wildcard packages/*/pyproject.toml apps/*/pyproject.toml) $(wildcard requirements/*.txt)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -qq --require-hashes --no-deps -r requirements/dev.txt
-	$(BIN)/python -m pip install --disable-pip-version-check -qq --no-index --no-deps --no-build-isolation -e . -e packages/dure-sandbox
+	$(BIN)/python -m pip install --disable-pip-version-check -qq --no-index --no-deps --no-build-isolation -e . $(foreach place,$(wildcard packages/*/pyproject.toml apps/*/pyproject.toml),-e $(dir $(place)))
 	$(BIN)/python -m pip check --disable-pip-version-check
 	touch $@
 

@@ -5,6 +5,7 @@ waits in the store → fetch → queue → parse → queue → save → committe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from dure.crawl.belt import BeltFigures
 from dure.crawl.crew import Crew
@@ -13,6 +14,9 @@ from dure.crawl.spider import Stage
 from dure.crawl.step import Step
 from dure.engine.gates import Resource
 from dure.engine.node import Node
+
+BY_STEP: Final = ("cpu", "db")
+"""Resources that one step of a page needs, and not the page as a whole."""
 
 
 @dataclass(slots=True)
@@ -39,7 +43,9 @@ class Line:
         self.tally = Tally()
         self.later: list[Frontier] = []
         """Of the stages declared after it, so that no two can wait for each other."""
-        places = node.pacer.resources
+        places = {
+            name: node.pacer.resources[name] if name in stage.uses else None for name in BY_STEP
+        }
         self.parse = Step(
             f"{stage.kind}.parse",
             stage.queue_max,

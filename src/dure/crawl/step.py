@@ -15,7 +15,7 @@ from dure.ports.clock import Clock
 
 
 class Step:
-    """A queue, its workers, and the resource that each of them needs a place of."""
+    """A queue, its workers, and the resource that each of them may need a place of."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Step:
         queue_max: int,
         size: Size,
         *,
-        place: Resource,
+        place: Resource | None,
         clock: Clock,
         freed: Callable[[Resource], None],
     ) -> None:
@@ -38,13 +38,14 @@ class Step:
     async def begin(self) -> Worker:
         """A page has come out of the queue: the worker who took it, once there is one."""
         try:
-            while self.crew.room() <= 0 or self.place.room() <= 0:
+            while self.crew.room() <= 0 or (self.place is not None and self.place.room() <= 0):
                 woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self.crew.refused(lambda turn=woken: self._wake(turn))  # type: ignore[misc]
                 await woken
         finally:
             self.queue.leave()
-        self.place.take(1)
+        if self.place is not None:
+            self.place.take(1)
         worker = self.crew.begin()
         self._began[id(worker)] = self._now()
         return worker
@@ -54,8 +55,9 @@ class Step:
         now = self._now()
         took = now - self._began.pop(id(worker))
         self.crew.end(worker, is_good=is_good, took=took, now=now)
-        self.place.settle(1)
-        self._freed(self.place)
+        if self.place is not None:
+            self.place.settle(1)
+            self._freed(self.place)
 
     def _wake(self, turn: asyncio.Future[None]) -> None:
         if turn.done():
