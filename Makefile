@@ -9,13 +9,16 @@ SEEDS ?= 1000
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt bench simulate venv pin clean
+.PHONY: help run run-catalog test check fmt bench simulate venv pin clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: $(BUILT) ## show Dure at work: jobs, a killed worker, a recovery
 	$(BIN)/python -m dure.demo
+
+run-catalog: $(BUILT) ## crawl the sandbox shop with faults, a SIGKILL and a resume (STORE=postgresql://...)
+	STORE=$(STORE) $(BIN)/python -m catalog.rehearsal
 
 test: $(BUILT) ## run every test
 	$(PYTEST)
@@ -31,8 +34,9 @@ fmt: $(BUILT) ## format the code and fix what can be fixed by itself
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: $(BUILT) ## measure Dure beside its peers in one run; writes docs/reference/figures.md
-	$(BIN)/python tools/bench.py
+bench: $(BUILT) ## measure Dure beside its peers; writes docs/reference/figures.md (BENCH=--quick)
+	$(BIN)/python tools/bench.py $(BENCH)
+	$(BIN)/python tools/bench_crawl.py
 
 simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEEDS=1000)
 	$(BIN)/dure simulate --seeds $(SEEDS)

@@ -10,6 +10,7 @@ from tests.ai.wire import FakeWire, Script
 import dure
 from dure import ai
 from dure.core.backoff import Backoff, RetryPolicy
+from dure.testing import Rig
 
 
 class Summary(msgspec.Struct):
@@ -60,3 +61,10 @@ def bench(
 
     done = Bench(app, made, wire, summarise)
     return done
+
+
+async def start_at(t: Rig, seconds: float) -> None:
+    """Begin to work so long after the beginning of virtual time."""
+    t.clock.jump(seconds)
+    await t.app.store_clock.sync()
+    await t.start_node()

@@ -14,7 +14,7 @@ import pytest
 import dure
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON_ROOTS = ("src", "apps", "tools", "tests", "examples")
+PYTHON_ROOTS = ("src", "packages", "apps", "tools", "tests", "examples")
 HIDDEN_BUT_OURS = {".ci", ".github", ".gitignore"}
 BUILT = {"__pycache__", "build", "dist", "node_modules", "site"}
 TEXT_SUFFIXES = {
@@ -130,7 +130,8 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 
 def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:
-    counts = Counter(str(path.parent.relative_to(ROOT)) for path in python_files("src", "apps"))
+    paths = python_files("src", "packages", "apps")
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in paths)
 
     assert {folder: n for folder, n in counts.items() if n > FOLDER_MODULES_MAX} == {}
 
@@ -151,7 +152,7 @@ def test_no_file_or_folder_is_a_drawer_for_what_has_no_name() -> None:
 def test_every_module_of_the_package_says_what_it_knows() -> None:
     silent = [
         str(path.relative_to(ROOT))
-        for path in python_files("src")
+        for path in python_files("src", "packages")
         if ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) is None
     ]
 

@@ -39,7 +39,7 @@ FIGURES = {
     "fair": "fair fair.first fair.rounds fair.late fair.claim fair.claim.p50 fair.fifo.p50",
     "limits": "limits limits.share limits.rate",
     "crash": "crash crash.leases crash.jobs",
-    "memory": "memory memory.load memory.waiting",
+    "memory": "memory memory.load memory.waiting memory.growth",
     "start": "start start.app start.help start.python",
     "wal": "wal wal.all",
 }
@@ -78,7 +78,7 @@ def test_a_measurement_prints_its_figures_with_their_runs_and_settings(
     options = TINY[name].split()
     expected = FIGURES[name].split()
     if (name, dialect) == ("latency", "sqlite"):
-        expected.append("latency.fsync")
+        expected += ["latency.fsync", "latency.syncs"]
 
     figures = measured(capsys, name, "--store", store, "--runs", "1", *options)
 

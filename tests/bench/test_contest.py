@@ -150,12 +150,12 @@ def test_every_contest_is_between_engines_that_are_measured(tool: ModuleType) ->
 
 def test_a_figure_is_shown_with_its_goal_and_what_was_measured(tool: ModuleType) -> None:
     wal = Figure(
-        name="wal", store="postgres", unit="bytes/job", runs=(1600.0, 1400.0), settings={"jobs": 5}
+        name="wal", store="postgres", unit="bytes/job", runs=(900.0, 1000.0), settings={"jobs": 5}
     )
 
     lines = list(tool.figure_table([wal]))
 
-    assert "| wal | postgres | 1,500 (1,400 to 1,600) | bytes/job | ≤ 1,500 | yes |" in lines
+    assert "| wal | postgres | 950 (900 to 1,000) | bytes/job | ≤ 1,000 | yes |" in lines
     assert "* `wal`: log that PostgreSQL writes for a job (jobs 5)." in lines
 
 

@@ -114,10 +114,8 @@ def test_a_goal_is_met_at_its_bound(goal: Goal, value: float, met: bool) -> None
     assert met is goal.is_met(value)
 
 
-def test_on_sqlite_a_slow_disk_is_allowed_for() -> None:
-    latency, sync = figure("latency.p50", 2.0), figure("latency.fsync", 4.0)
-
-    assert Goal(most=6.0) == goal_of(latency, [latency, sync])
-    assert Goal(most=1.0) == goal_of(latency, [figure("latency.fsync", 0.1)])
-    assert Goal(most=2) == goal_of(figure("latency.p50", 2.0, store="postgres"), [])
-    assert None is goal_of(figure("enqueue", 2.0), [])
+def test_a_goal_belongs_to_a_figure_of_a_store_or_to_that_of_every_store() -> None:
+    assert Goal(most=1.3) == goal_of(figure("latency.syncs", 1.0))
+    assert Goal(most=2) == goal_of(figure("latency.p50", 2.0, store="postgres"))
+    assert Goal(least=0.999) == goal_of(figure("fair", 1.0))
+    assert None is goal_of(figure("enqueue", 2.0))

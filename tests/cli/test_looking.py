@@ -185,7 +185,10 @@ def test_every_json_document_has_exactly_the_fields_that_are_documented(
         ("sessions", "show", "nightly"),
         ("status",),
         ("doctor",),
+        ("simulate", "--seeds", 1),
+        ("simulate", "plan", "small.toml"),
     )
+    Path("small.toml").write_text("[kinds.job]\nduration = '1s'\n[[arrivals]]\njobs = 1\n")
     lines = re.findall(r"^\| `(\w+)` \| (.+) \|$", REFERENCE.read_text("utf-8"), re.MULTILINE)
     documented = dict(lines)
 

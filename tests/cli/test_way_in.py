@@ -20,6 +20,7 @@ def test_help_imports_neither_engine_nor_stores() -> None:
 
 def test_help_of_a_verb_imports_neither_engine_nor_stores() -> None:
     assert [] == _heavy("jobs", "cancel", "--help")
+    assert [] == _heavy("simulate", "plan", "--help")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -159,7 +160,6 @@ def test_an_interrupt_has_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_measuring_commands_read_their_own_words(
     dure: Any, monkeypatch: pytest.MonkeyPatch, noun: str
 ) -> None:
-    """X22"""
     given: list[list[str]] = []
 
     class Module:
@@ -170,8 +170,8 @@ def test_measuring_commands_read_their_own_words(
 
     monkeypatch.setitem(sys.modules, catalog.PASSED_ON[noun], Module)
 
-    assert 9 == dure(noun, "--seeds", 3, "--json").code
-    assert [["--seeds", "3", "--json"]] == given
+    assert 9 == dure(noun, "--runs", 3, "--json").code
+    assert [["--runs", "3", "--json"]] == given
 
 
 def test_bash_completes_nouns_verbs_and_options(dure: Any) -> None:
@@ -193,6 +193,9 @@ def test_bash_completes_nouns_verbs_and_options(dure: Any) -> None:
     assert ["resume"] == complete("lanes", "resu")
     assert ["--dry-run"] == complete("jobs", "cancel", "--dry")
     assert ["--health", "--help"] == complete("run", "--he")
+    assert ["plan"] == complete("simulate", "pl")
+    assert ["--seeds"] == complete("simulate", "--see")
+    assert ["--seed"] == complete("simulate", "plan", "--see")
 
 
 def test_zsh_and_fish_know_the_same_words(dure: Any) -> None:

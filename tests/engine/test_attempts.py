@@ -1,6 +1,7 @@
 """One attempt: its timeout, its context, and what it cannot do to others."""
 
 import asyncio
+import gc
 import threading
 from contextvars import ContextVar
 
@@ -10,6 +11,7 @@ import dure
 from dure import State
 from dure.core.errors import Refused
 from dure.engine.attempts import slots, threads
+from dure.engine.work import Work
 from dure.testing import in_virtual_time, running
 
 MARK: ContextVar[str] = ContextVar("mark", default="clean")
@@ -44,6 +46,53 @@ async def test_a_timeout_stops_an_async_handler_and_frees_its_slot() -> None:
         assert State.FAILED is record.state
         assert "TimeoutError" in (record.error or "")
         assert State.SUCCESS is (await t.job(waiting.id)).state
+
+
+@in_virtual_time
+async def test_nothing_is_kept_of_ended_attempts_however_long_their_timeout_is() -> None:
+    app = dure.App(":memory:")
+
+    @app.kind(timeout="1h")
+    async def quick() -> None:
+        pass
+
+    async with running(app, slots=4) as t:
+        for _ in range(200):
+            await t.enqueue(quick())
+        await t.advance("1s")
+        gc.collect()
+
+        assert [] == await t.jobs("state:pending,running")
+        assert sum(isinstance(each, Work) for each in gc.get_objects()) <= 4
+
+
+@in_virtual_time
+async def test_attempts_of_different_timeouts_are_stopped_each_in_its_time() -> None:
+    """X6"""
+    app = dure.App(":memory:")
+    stopped: list[str] = []
+
+    async def hang(name: str) -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            stopped.append(name)
+
+    long = app.kind(name="long", timeout="9s", retry=1)(hang)
+    short = app.kind(name="short", timeout="2s", retry=1)(hang)
+
+    async with running(app, slots=4) as t:
+        await t.enqueue(long("first"))
+        await t.enqueue(short("second"))
+        await t.advance("1s")
+        await t.enqueue(short("third"))
+        await t.advance("1.5s")
+        assert ["second"] == stopped
+        await t.advance("1s")
+        assert ["second", "third"] == stopped
+        await t.advance("6s")
+
+        assert ["second", "third", "first"] == stopped
 
 
 @in_virtual_time

@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 THROTTLE_SECONDS: Final = 30.0
 """How long a limit is blocked when the provider does not say."""
+ASIDE_SECONDS: Final = 5.0
+"""How long a call waits for money that is set aside for others."""
 THROTTLE_SECONDS_MAX: Final = 86400.0
 SLIPS_MAX: Final = 2
 """Answers that do not fit are asked for again so often."""
@@ -90,11 +92,16 @@ class Asking(Generic[T]):
         usage = Usage(input=ratio.reserve(expected), output=question.output_max)
         self._refuse_giants(provider.tokens(usage))
         aside = await self._set_aside(usage)
-        answer = await provider.ask(question)
+        try:
+            answer = await provider.ask(question)
+        except BaseException:  # stopped under way: it may have been billed in full
+            self._settle(aside, aside.amount if aside else 0)
+            raise
         cost = self._desk.price_of(answer.model or provider.model).cost(
             answer.usage.input, answer.usage.output, answer.usage.cached
         )
-        self._settle(aside, cost, answer)
+        is_doubtful = answer.verdict is not None and answer.verdict.billed and not cost
+        self._settle(aside, aside.amount if aside and is_doubtful else cost)
         if answer.usage.input:
             self._desk.estimator.learn(
                 provider.model, self._attempt.kind, expected, answer.usage.input
@@ -151,7 +158,10 @@ class Asking(Generic[T]):
         )
 
     def _from_cache(self, kept: records.Kept) -> Done[T]:
-        value = read(self._prompt, kept.text)
+        try:
+            value = read(self._prompt, kept.text)
+        except Slip as slip:
+            raise Rejected(f"{slip}; it was kept before: raise the prompt's version") from slip
         call = replace(self._call(Answer(model=kept.model), 0, 0), disposition="cached")
         return Done(value, kept.usage, 0, True, kept.model, (call.write(),))
 
@@ -187,6 +197,7 @@ class Asking(Generic[T]):
         day = budgets.day_of(now, budget.tz)
         amount = desk.price_of(self._provider.model).cost(usage.input, usage.output)
         lines = budgets.lines_of(budget, self._provider.account, self._attempt.lane)
+        await desk.settle()
         spent = await self._store.run(budgets.reserved(lines, day, amount, now))
         if isinstance(spent, Spent):
             whose = f"lane {self._attempt.lane!r}" if spent.line.is_lane else "the account"
@@ -194,18 +205,19 @@ class Asking(Generic[T]):
                 f"today's budget of {whose} has {max(spent.left, 0) / 1e9:.6f} left, "
                 f"this call may cost {amount / 1e9:.6f}"
             )
+            if spent.may_come_back:
+                raise Throttled(f"{why}; more is set aside for others", ASIDE_SECONDS)
             scope = Scope.LANE if spent.line.is_lane else Scope.ACCOUNT
             until = budgets.midnight_after(now, budget.tz)
             raise await self._suspend(Reason.BUDGET, scope, why, until)
         return Aside(day, amount, tuple(line.name for line in lines))
 
-    def _settle(self, aside: Aside | None, cost: int, answer: Answer) -> None:
-        """Give back what was set aside too much; nothing of a call that may have been billed."""
-        if aside is None or (answer.verdict is not None and answer.verdict.billed and not cost):
+    def _settle(self, aside: Aside | None, cost: int) -> None:
+        """Of what was set aside, this was spent."""
+        if aside is None:
             return
         for name in aside.names:
-            key = (name, aside.day)
-            self._desk.deltas[key] = self._desk.deltas.get(key, 0) + cost - aside.amount
+            self._desk.ended(name, aside.day, aside.amount, cost)
 
     def _call(self, answer: Answer, cost: int, expected: int) -> Call:
         attempt, prompt = self._attempt, self._prompt

@@ -45,6 +45,8 @@ class Counter(msgspec.Struct, frozen=True):
 
     day: str = ""
     spent: int = 0
+    aside: int = 0
+    """Set aside for calls that have not been settled."""
 
 
 class Line(NamedTuple):
@@ -60,6 +62,8 @@ class Spent(NamedTuple):
 
     line: Line
     left: int
+    may_come_back: bool
+    """Whether it would be enough if nothing were set aside for others."""
 
 
 def lines_of(budget: Budget, account: str, lane: str) -> list[Line]:
@@ -78,16 +82,19 @@ def reserve(
     """Set `amount` aside in all lines or in none. Pure."""
     after: dict[str, Counter] = {}
     for line in lines:
-        spent = _today(counters[line.name], day).spent
-        if spent + amount > line.most:
-            return Spent(line, line.most - spent)
-        after[line.name] = Counter(day, spent + amount)
+        now = _today(counters[line.name], day)
+        left = line.most - now.spent - now.aside
+        if amount > left:
+            return Spent(line, left, now.spent + amount <= line.most)
+        after[line.name] = Counter(day, now.spent, now.aside + amount)
     return after
 
 
-def settle(counter: Counter, day: str, delta: int) -> Counter:
-    """Correct what was set aside on `day`; another day's counter has forgotten it. Pure."""
-    return counter if counter.day != day else Counter(day, max(counter.spent + delta, 0))
+def settle(counter: Counter, day: str, amount: int, cost: int) -> Counter:
+    """Of what was set aside on `day`, `cost` was spent; another day's counter forgot it. Pure."""
+    if counter.day != day:
+        return counter
+    return Counter(day, counter.spent + cost, max(counter.aside - amount, 0))
 
 
 def reserved(lines: Sequence[Line], day: str, amount: int, now: float) -> Script[Spent | None]:
@@ -103,17 +110,21 @@ def reserved(lines: Sequence[Line], day: str, amount: int, now: float) -> Script
     return (yield from cells.change(SPACE, [line.name for line in lines], decide, now))
 
 
-def settled(deltas: Mapping[tuple[str, str], int], now: float) -> Script[None]:
-    """Correct counters by what calls really cost: deltas by budget and day."""
+Settlements = Mapping[tuple[str, str], tuple[int, int]]
+"""Amounts that were set aside, and what was spent of them, by budget and day."""
+
+
+def settled(ended: Settlements, now: float) -> Script[None]:
+    """Correct counters by what calls really cost."""
 
     def decide(texts: Texts, _now: float) -> tuple[dict[str, str], None]:
         after: dict[str, str] = {}
-        for (name, day), delta in deltas.items():
+        for (name, day), (amount, cost) in ended.items():
             counter = _counter(after.get(name, texts[name]))
-            after[name] = _text(settle(counter, day, delta))
+            after[name] = _text(settle(counter, day, amount, cost))
         return after, None
 
-    yield from cells.change(SPACE, {name for name, _ in deltas}, decide, now)
+    yield from cells.change(SPACE, {name for name, _ in ended}, decide, now)
 
 
 def standing(names: Sequence[str] | None = None) -> Script[dict[str, Counter]]:

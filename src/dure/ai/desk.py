@@ -44,7 +44,7 @@ RETRY_DEFAULT: Final = RetryPolicy(
 RUNNING_MAX: Final = 256
 """Asks at once over all nodes, where a limit says nothing about it."""
 ANSWERS_MAX: Final = 200_000
-_TICK_SECONDS: Final = 0.5
+_TICK_SECONDS: Final = 1.0
 _PRUNE_SECONDS: Final = 600.0
 _RAMP_SECONDS: Final = 900.0
 _RAMP_FACTOR: Final = 1.5
@@ -114,8 +114,8 @@ class Desk:
         self._keep = (seconds_of(keep_answers), seconds_of(keep_calls), answers_max)
         self.windows = (limits,) if isinstance(limits, str) else tuple(limits)
         self.estimator = Estimator()
-        self.deltas: dict[tuple[str, str], int] = {}
-        """Corrections of budgets that were not told to the store yet."""
+        self._ended: dict[tuple[str, str], tuple[int, int]] = {}
+        """What was set aside and spent, as the store was not told yet."""
         self._pruned_at = self._ramped_at = -_PRUNE_SECONDS
         self._has_learnt = False
         desks = _DESKS.setdefault(app, [])
@@ -144,7 +144,7 @@ class Desk:
     def terms(
         self,
         *,
-        timeout: Span | None = "20s",
+        timeout: Span | None = "25s",
         retry: RetryPolicy | int | None = None,
         tokens: int | None = None,
         prompt: Prompt[Any] | None = None,
@@ -157,6 +157,7 @@ class Desk:
 
         `tokens` are reserved for each job before it is claimed and settled afterwards; without
         them they are estimated from `prompt` and a typical input of so many Korean `characters`.
+        The provider has its own time-out of 20 s, so that it is judged before this one ends all.
         """
         if tokens is None:
             output = 0 if prompt is None else prompt.output_max
@@ -217,7 +218,7 @@ class Desk:
 
     async def budgets(self) -> dict[str, Counter]:
         """What is spent and set aside of today's budgets."""
-        await self._settle()
+        await self.settle()
         return await self.app.store.read(budgets.standing())
 
     async def resume(self, reason: str, *, by: str, note: str = "", spread: Span = 0.0) -> Result:
@@ -248,7 +249,7 @@ class Desk:
 
     async def _tick(self) -> float:
         """The desk's duty on every node."""
-        await self._settle()
+        await self.settle()
         now = self.app.store_clock.now()
         if not self._has_learnt:
             for model, kind, expected, real in await self.app.store.read(
@@ -266,16 +267,22 @@ class Desk:
         await self._keep_house(now)
         return _TICK_SECONDS
 
-    async def _settle(self) -> None:
+    def ended(self, name: str, day: str, amount: int, cost: int) -> None:
+        """Of the amount that was set aside on a budget, so much was spent."""
+        before = self._ended.get((name, day), (0, 0))
+        self._ended[name, day] = (before[0] + amount, before[1] + cost)
+
+    async def settle(self) -> None:
         """Tell the store what calls really cost."""
-        if self.deltas:
-            deltas, self.deltas = self.deltas, {}
-            try:
-                await self.app.store.run(budgets.settled(deltas, self.app.store_clock.now()))
-            except BaseException:
-                for key, delta in deltas.items():
-                    self.deltas[key] = self.deltas.get(key, 0) + delta
-                raise
+        ended, self._ended = self._ended, {}
+        if not ended:
+            return
+        try:
+            await self.app.store.run(budgets.settled(ended, self.app.store_clock.now()))
+        except BaseException:
+            for (name, day), (amount, cost) in ended.items():
+                self.ended(name, day, amount, cost)
+            raise
 
     def _is_mine(self, scope: str) -> bool:
         account = self.provider.account

@@ -67,5 +67,3 @@ class Verdict:
     """Whether tokens may have been charged."""
     until: str = ""
     """A suspension that ends by itself: `midnight` of the provider, or `month` (1st, 00:00 UTC)."""
-    row: str = ""
-    """The row of the table that matched."""

@@ -1,6 +1,7 @@
 """Whether the drain rate stays what it was: with a full store, after idleness, beside a reader."""
 
 import asyncio
+import statistics
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +9,7 @@ from contextlib import asynccontextmanager
 from dure.bench import ballast
 from dure.bench.crew import Crew
 from dure.bench.figures import Reading
-from dure.bench.ground import Ground
+from dure.bench.ground import Ground, open_ground
 from dure.bench.marks import Marks
 from dure.bench.options import Options
 from dure.bench.throughput import drained, flags_of
@@ -20,6 +21,8 @@ from dure.ports.store import Hint
 _TICK_SECONDS = 0.02
 _WARM_SHARE = 10
 """The part of a run's jobs that goes first, so that nothing is measured cold."""
+_BURSTS = 3
+"""Of each sort in one run; the median counts."""
 
 
 class _Scene:
@@ -57,32 +60,42 @@ class _Scene:
 async def flat(ground: Ground, given: Options) -> list[Reading]:
     """Drain rates as shares of the rate in an empty store with fresh statistics.
 
-    `flat`: with finished, delayed and suspended jobs in the store. `flat.burst`: when the
-    planner was told last that the queue is empty. `flat.hold`: after a while of load beside
-    a transaction that has been open all the time, and still is.
+    `flat`: with finished, delayed and suspended jobs in the store, in turn with an empty one
+    beside it. `flat.burst`: when the planner was told last that the queue is empty.
+    `flat.hold`: after a while of load beside a transaction that has been open all the time,
+    and still is.
     """
+    beside = await open_ground(ground.url)
+    try:
+        async with _scene(ground, given) as empty, _scene(beside, given) as full:
+            await ballast.finished(beside, full.stream, given.finished)
+            await ballast.idle(
+                beside, full.stream, delayed=given.delayed, suspended=given.suspended
+            )
+            await beside.analyze(vacuum=True)
+            shares, rates = [], []
+            for _ in range(_BURSTS):
+                rates.append(await empty.burst(given.jobs, analyze=True))
+                shares.append(await full.burst(given.jobs, analyze=True) / rates[-1])
+    finally:
+        await beside.close()
+    rate = statistics.median(rates)
+    readings = [Reading("flat", statistics.median(shares), "of empty")]
     async with _scene(ground, given) as scene:
-        empty = await scene.burst(given.jobs, analyze=True)
-        await ground.analyze(vacuum=True)
-        burst = await scene.burst(given.jobs, analyze=False)
-        held = None
+        shares = []
+        for _ in range(_BURSTS):
+            known = await scene.burst(given.jobs, analyze=True)
+            await ground.analyze(vacuum=True)
+            shares.append(await scene.burst(given.jobs, analyze=False) / known)
+        readings.append(Reading("flat.burst", statistics.median(shares), "of empty"))
         if given.hold:
+            before = await scene.burst(given.jobs, analyze=True)
             async with ground.held():
                 await scene.feed(given.rate, given.hold)
-                held = await scene.burst(given.jobs, analyze=False)
-    async with _scene(ground, given) as scene:
-        await ballast.finished(ground, scene.stream, given.finished)
-        await ballast.idle(ground, scene.stream, delayed=given.delayed, suspended=given.suspended)
-        await ground.analyze(vacuum=True)
-        full = await scene.burst(given.jobs, analyze=True)
-    readings = [
-        Reading("flat", full / empty, "of empty"),
-        Reading("flat.burst", burst / empty, "of empty"),
-        Reading("flat.empty", empty, "jobs/s"),
-    ]
-    if held is not None:
-        readings.append(Reading("flat.hold", held / empty, "of empty"))
-    return readings
+                held = [await scene.burst(given.jobs, analyze=False) for _ in range(_BURSTS)]
+            share = statistics.median(held) / before
+            readings.append(Reading("flat.hold", share, "of empty"))
+    return [*readings, Reading("flat.empty", rate, "jobs/s")]
 
 
 @asynccontextmanager

@@ -14,12 +14,14 @@ from dure.bench.ground import Ground
 from dure.bench.marks import Marks
 from dure.bench.options import Options
 from dure.bench.throughput import drained, flags_of, reached
-from dure.bench.workload import lane_name, spread, work_on
+from dure.bench.workload import Workload, lane_name, spread, work_on
 from dure.core.state import Priority
 from dure.core.stream import pack
 
 _IDLE_SECONDS = 2.0
 _LONG_SECONDS = 3600.0
+_FEW = 1000
+"""By how many times fewer jobs wait where memory is to be compared."""
 _POSITION = "select (pg_current_wal_lsn() - '0/0')::float8"
 
 
@@ -38,25 +40,35 @@ async def memory(ground: Ground, given: Options) -> list[Reading]:
             await work.app.enqueue_many(spread(work.job(0.0), given.jobs, given.lanes))
             await drained(ground, marks, crew, given.jobs)
             loaded = resident(worker.pid, peak=True)
-        names = work.app.names
-        lanes = [lane_name(number) for number in range(given.lanes)]
-        await names.learn(["nap"], lanes)
-        streams = [pack(names.lanes[n], names.kinds["nap"], Priority.NORMAL) for n in lanes]
-        body = work.nap(0.0, _LONG_SECONDS).body
-        owners = [streams[number % given.lanes] for number in range(given.waiting)]
-        await ballast.waiting(ground, owners, [body] * given.waiting, analyze=True)
-        marks.clear()
-        async with Crew(url, marks.path) as crew:
-            (worker,) = await crew.hire(1, flags_of(given))
-            crew.go()
-            await reached(marks, crew, 1)
-            await asyncio.sleep(_IDLE_SECONDS)
-            crowded = resident(worker.pid)
+        few, crowded = [
+            await _crowded(ground, url, work, given, waiting)
+            for waiting in (max(given.waiting // _FEW, given.lanes), given.waiting)
+        ]
     return [
         Reading("memory", idle, "MB"),
         Reading("memory.load", loaded, "MB"),
         Reading("memory.waiting", crowded, "MB"),
+        Reading("memory.growth", crowded / few, "of few waiting"),
     ]
+
+
+async def _crowded(ground: Ground, url: str, work: Workload, given: Options, waiting: int) -> float:
+    """Memory of a worker whose slots are all taken while so many more jobs wait."""
+    names = work.app.names
+    lanes = [lane_name(number) for number in range(given.lanes)]
+    await names.learn(["nap"], lanes)
+    streams = [pack(names.lanes[n], names.kinds["nap"], Priority.NORMAL) for n in lanes]
+    body = work.nap(0.0, _LONG_SECONDS).body
+    owners = [streams[number % given.lanes] for number in range(waiting)]
+    await ballast.waiting(ground, owners, [body] * waiting, analyze=True)
+    marks = Marks(ground.folder / "marks")
+    marks.clear()
+    async with Crew(url, marks.path) as crew:
+        (worker,) = await crew.hire(1, flags_of(given))
+        crew.go()
+        await reached(marks, crew, 1)
+        await asyncio.sleep(_IDLE_SECONDS)
+        return resident(worker.pid)
 
 
 def resident(process: int, *, peak: bool = False) -> float:

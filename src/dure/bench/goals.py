@@ -1,10 +1,10 @@
 """What figures should reach, and whether they do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dure.bench.figures import Figure, shortened
+from dure.bench.figures import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,37 +22,40 @@ class Goal:
         return over and (self.most is None or value <= self.most)
 
 
-GOALS: Final[Mapping[tuple[str, str], Goal]] = {
-    ("single", "postgres"): Goal(least=10_000),
-    ("single", "sqlite"): Goal(least=20_000),
+_EVERYWHERE: Final[Mapping[str, Goal]] = {
+    "busy.served": Goal(least=1),
+    "busy.p99": Goal(most=20),
+    "flat": Goal(least=0.95),
+    "flat.burst": Goal(least=0.8),
+    "flat.hold": Goal(least=0.8),
+    "fair": Goal(least=0.999),
+    "fair.late": Goal(most=1),
+    "fair.claim": Goal(most=2),
+    "limits": Goal(most=1),
+    "limits.share": Goal(least=0.95),
+    "limits.rate": Goal(least=10_000),
+    "crash.leases": Goal(most=2),
+    "memory": Goal(most=60),
+    "memory.load": Goal(most=60),
+    "memory.waiting": Goal(most=60),
+    "memory.growth": Goal(most=1.05),
+    "start": Goal(most=80),
+    "start.help": Goal(most=150),
+}
+_OF_STORE: Final[Mapping[tuple[str, str], Goal]] = {
+    ("single", "postgres"): Goal(least=50_000),
+    ("single", "sqlite"): Goal(least=80_000),
     ("latency.p50", "postgres"): Goal(most=2),
     ("latency.p99", "postgres"): Goal(most=6),
-    ("busy.served", "postgres"): Goal(least=1),
-    ("busy.served", "sqlite"): Goal(least=1),
-    ("flat", "postgres"): Goal(least=0.95),
-    ("flat", "sqlite"): Goal(least=0.95),
-    ("flat.hold", "postgres"): Goal(least=0.8),
-    ("flat.hold", "sqlite"): Goal(least=0.8),
-    ("fair", "postgres"): Goal(least=0.99),
-    ("fair", "sqlite"): Goal(least=0.99),
-    ("fair.claim", "postgres"): Goal(most=2),
-    ("limits", "postgres"): Goal(most=1),
-    ("limits", "sqlite"): Goal(most=1),
-    ("limits.share", "postgres"): Goal(least=0.95),
-    ("limits.share", "sqlite"): Goal(least=0.95),
-    ("wal", "postgres"): Goal(most=1_500),
+    ("latency.syncs", "sqlite"): Goal(most=1.3),
+    ("latency.p99", "sqlite"): Goal(most=3),
+    ("wal", "postgres"): Goal(most=1000),
 }
-SYNC_GOALS: Final = {"latency.p50": (1.0, 1.5), "latency.p99": (3.0, 3.0)}
-"""On SQLite: so many milliseconds, or so many times what this idle disk takes to sync."""
 
 
-def goal_of(figure: Figure, figures: Sequence[Figure]) -> Goal | None:
-    """On SQLite latency is counted in syncs of this disk where those are slow."""
-    if figure.store == "sqlite" and figure.name in SYNC_GOALS:
-        least, share = SYNC_GOALS[figure.name]
-        sync = next(each.median for each in figures if each.name == "latency.fsync")
-        return Goal(most=max(least, shortened(share * sync)))
-    return GOALS.get((figure.name, figure.store))
+def goal_of(figure: Figure) -> Goal | None:
+    """What a figure should reach, if it is one of those that should reach anything."""
+    return _OF_STORE.get((figure.name, figure.store)) or _EVERYWHERE.get(figure.name)
 
 
 def verdict(goal: Goal | None, value: float | None) -> str:

@@ -7,6 +7,7 @@ a transaction held open, and plain questions.
 """
 
 import asyncio
+import itertools
 import os
 import shutil
 import sqlite3
@@ -19,6 +20,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dure.core.errors import UrlInvalid
 
+_numbers = itertools.count(1)
 _UNFINISHED = "select id from dure_live where ready order by stream, pos limit 1"
 
 
@@ -26,6 +28,8 @@ class Ground(Protocol):
     """A place that hands out empty stores, one at a time."""
 
     dialect: str
+    url: str
+    """Of what was named: another ground can be opened beside this one."""
     folder: Path
     """For the files of a measurement itself."""
 
@@ -95,6 +99,7 @@ class SqliteGround:
             )
         if not Path(path).resolve().parent.is_dir():
             raise UrlInvalid(f"There is no folder for {path!r}.", "Create it first.")
+        self.url = url
         self._options = mark + options
         self.folder = _folder(Path(path).resolve().parent)
         self._number = 0
@@ -171,16 +176,18 @@ class PostgresGround:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         pairs = parse_qsl(parts.query)
+        self.url = url
         self._parts = parts
         self._pairs = [(key, value) for key, value in pairs if key != "schema"]
         self._prefix = dict(pairs).get("schema", "dure_bench")
         self._number = 0
+        self._ground = next(_numbers)
         self._asking: Any = None
         self.folder = _folder()
 
     @property
     def _schema(self) -> str:
-        return f"{self._prefix}_{os.getpid()}_{self._number}"
+        return f"{self._prefix}_{os.getpid()}_{self._ground}_{self._number}"
 
     def _url(self, *extra: tuple[str, str]) -> str:
         return urlunsplit(self._parts._replace(query=urlencode([*self._pairs, *extra])))

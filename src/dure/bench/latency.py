@@ -36,7 +36,9 @@ async def latency(ground: Ground, given: Options) -> list[Reading]:
     readings = _percentiles("latency", waits)
     if ground.dialect == "sqlite":
         syncs = await _syncs(ground, given)
-        readings.append(Reading("latency.fsync", percentile(syncs, 0.5) * 1000, "ms"))
+        sync = percentile(syncs, 0.5)
+        readings.append(Reading("latency.syncs", percentile(waits, 0.5) / sync, "of a sync"))
+        readings.append(Reading("latency.fsync", sync * 1000, "ms"))
     return readings
 
 

@@ -18,6 +18,8 @@ _MODULE = "dure.bench.acquirer"
 _ENDLESS = 1_000_000_000
 _RATE_SHARE = 0.25
 """The part of the time that is given to the rate; it needs no window to fill."""
+_RATE_WANT = 10
+"""So many times more are asked for at once then: a node asks for a whole claim's worth."""
 
 
 async def permits(ground: Ground, given: Options) -> list[Reading]:
@@ -31,7 +33,8 @@ async def permits(ground: Ground, given: Options) -> list[Reading]:
     marks, lost = await _run(ground, windows, given)
     worst = max(fullest(marks, window) / window.count for window in windows)
     endless = [Window(_ENDLESS, window.seconds) for window in windows]
-    rate, _ = await _run(ground, endless, replace(given, seconds=given.seconds * _RATE_SHARE))
+    many = replace(given, seconds=given.seconds * _RATE_SHARE, want=given.want * _RATE_WANT)
+    rate, _ = await _run(ground, endless, many)
     return [
         Reading("limits", worst, "of allowed", lost),
         Reading("limits.share", _share(marks, windows), "of allowed"),

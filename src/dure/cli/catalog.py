@@ -36,7 +36,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         "Measure",
         (
             ("bench", "measure throughput and latency"),
-            ("simulate", "run the decision code in virtual time"),
+            ("simulate", "run the engine in virtual time: find bugs by seed, plan capacity"),
         ),
     ),
     (
@@ -49,11 +49,7 @@ GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
 
 NOUNS: Final = {noun: line for _, group in GROUPS for noun, line in group}
 
-PASSED_ON: Final = {
-    "bench": "dure.bench.main",
-    "sandbox": "dure.cli.sandbox",
-    "simulate": "dure.simulate.main",
-}
+PASSED_ON: Final = {"bench": "dure.bench.main", "sandbox": "dure.cli.sandbox"}
 """Nouns that read their own arguments: the module whose `run(argv)` does."""
 
 HAS_VALUE: Final = frozenset({"--store", "--app", "--output", "--by", "--reason"})

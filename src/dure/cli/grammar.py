@@ -98,10 +98,10 @@ def read(noun: str, verbs: Verbs, words: Sequence[str]) -> tuple[Verb | PlainVer
 
 
 def _verb_of(noun: str, verbs: Verbs, words: Sequence[str]) -> tuple[str, list[str]]:
+    if words and words[0] in verbs.keys() - {""}:
+        return words[0], list(words[1:])
     if "" in verbs:
         return "", list(words)
-    if words and words[0] in verbs:
-        return words[0], list(words[1:])
     if words and words[0] in {"-h", "--help"}:
         sys.stdout.write(help_of(noun, verbs))
         raise SystemExit(0)
@@ -144,16 +144,17 @@ def length(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def at_least(low: int) -> Callable[[str], int]:
+def at_least(low: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     """A whole number, not lower than `low` and storable, for argparse."""
+    bounds = f"{low} or more" if most == 2**63 - 1 else f"{low} to {most}"
 
     def number(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = low - 1
-        if not low <= value < 2**63:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {low} or more")
+        if not low <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {bounds}")
         return value
 
     return number

@@ -10,7 +10,7 @@ def run(words: list[str]) -> int:
     try:
         command = import_module("dure_sandbox.command")
     except ModuleNotFoundError as error:
-        if error.name != "dure_sandbox":
+        if error.name not in {"dure_sandbox", "dure_sandbox.command"}:
             raise
         raise ConfigError(
             "The sandbox is not installed.", "Install it: pip install dure-sandbox."

@@ -137,6 +137,8 @@ class Rotation:
         if room <= 0 or not self._active:
             return chosen
         quantum = self._quantum(room)
+        if room >= MANY:
+            room -= room % 2  # half a turn would make its lane's round uneven
         again: list[Lane] = []
         while room > 0 and (self._queue or self._newcomers):
             lane = self._next()
@@ -214,7 +216,7 @@ class Rotation:
     def _quantum(self, room: int) -> int:
         """Jobs per turn: a fair share of the room, and two when there are very many lanes."""
         share = -(-room // max(len(self._queue) + len(self._newcomers), 1))
-        return max(share, 2) if room >= 2 * MANY else max(share, 1)
+        return max(share, 2) if room >= MANY else max(share, 1)
 
     def _turn(self, lane: Lane, wanted: int, may: May) -> Turn | None:
         for stream in lane.streams:
@@ -251,4 +253,5 @@ class Rotation:
 
 
 MANY: Final = 50
-"""From twice this room on, a turn is two jobs: one index probe then serves two."""
+"""From this room on, a turn is two jobs: one index probe then serves two. It is what a node that
+keeps up claims at least, so that turns do not change their size in the middle of a round."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Final, Self
 from zoneinfo import ZoneInfo
@@ -192,7 +193,9 @@ def _zone_of(calendar: str) -> ZoneInfo:
         ) from None
 
 
+@lru_cache(1024)
 def _span_text(seconds: float) -> str:
+    """Remembered, because every booking names its windows."""
     for letter, size in _LETTERS:
         number, rest = divmod(seconds, size)
         if not rest:

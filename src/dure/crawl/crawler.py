@@ -9,6 +9,8 @@ unique keys, pause and cancel are the engine's. What is added here is when a hos
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -55,6 +57,8 @@ class Ground(Protocol):
 
     def add(self, kind: AnyKind) -> None: ...
 
+    def migrations(self, owner: str, folder: Traversable) -> None: ...
+
     def attach(self, battery: Battery) -> None: ...
 
     async def enqueue_many(self, jobs: Sequence[Job], **options: Any) -> list[Receipt]: ...
@@ -89,6 +93,7 @@ class Crawler:
             _ = spider.first
         for stage in self.stages.values():
             self._declare(stage)
+        app.migrations("dure.crawl", files("dure.crawl") / "migrations")
         app.attach(self)
 
     @property

@@ -27,6 +27,8 @@ FRESH_SECONDS: Final = 10.0
 """A node that said nothing for so long is not counted as being there."""
 KEEP_SECONDS: Final = 86_400.0
 _ERRORS_MAX: Final = 10
+_TEXTS_MAX: Final = 1000
+"""Different texts, which often differ in the address only."""
 
 
 class StageFigures(msgspec.Struct, kw_only=True):
@@ -90,6 +92,8 @@ class NodeFigures(msgspec.Struct, kw_only=True):
     node: str
     at: float
     up_seconds: float
+    pages_per_second: float
+    """Lately."""
     stages: list[StageFigures]
     queues: list[QueueFigures]
     steps: list[StepFigures]
@@ -138,6 +142,7 @@ def figures_of(presence: "Presence") -> NodeFigures:
         node=presence.name,
         at=presence.node.pacer.store_now(),
         up_seconds=now - presence.started,
+        pages_per_second=presence.pace,
         stages=[_stage(line, now) for line in presence.lines.values()],
         queues=[_queue(queue) for line in presence.lines.values() for queue in line.queues],
         steps=[step for line in presence.lines.values() for step in _steps(line, now)],
@@ -253,8 +258,8 @@ async def status_of(store: Store, insights: Insights, session: str) -> Status:
         counts=counts,
         stages=stages,
         items=await store.read(crawls.item_counts(run.session)),
-        pages_per_second=sum(_pace(node) for node in nodes),
-        errors=dict(await store.read(crawls.errors(run.session, _ERRORS_MAX))),
+        pages_per_second=sum(node.pages_per_second for node in nodes),
+        errors=by_class(await store.read(crawls.errors(run.session, _TEXTS_MAX))),
         eta=None if known is None else known.eta,
         nodes=nodes,
         findings=findings_of(nodes),
@@ -312,6 +317,13 @@ def findings_of(nodes: Sequence[NodeFigures]) -> list[Finding]:
     return found
 
 
-def _pace(node: NodeFigures) -> float:
-    done = sum(stage.parsed for stage in node.stages)
-    return done / node.up_seconds if node.up_seconds > 0 else 0.0
+def by_class(errors: Mapping[str, int]) -> dict[str, int]:
+    """Errors by their class, the most frequent first; one of its kind keeps its whole text."""
+    classes: dict[str, list[str]] = {}
+    for text in errors:
+        classes.setdefault(text.partition(":")[0], []).append(text)
+    found = {
+        name if len(texts) > 1 else texts[0]: sum(errors[text] for text in texts)
+        for name, texts in classes.items()
+    }
+    return dict(sorted(found.items(), key=lambda each: -each[1])[:_ERRORS_MAX])

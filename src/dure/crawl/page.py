@@ -59,6 +59,10 @@ class Page:
         is_utf8 = self.fetched.charset.lower() in _UTF8
         return LexborHTMLParser(self.body if is_utf8 else self.html)
 
+    def let_go(self) -> None:
+        """Drop the parsed document, which is many times as large as the body."""
+        self.__dict__.pop("tree", None)
+
     def one(self, css: str) -> LexborNode | None:
         """The first element that matches."""
         return self.tree.css_first(css)

@@ -12,6 +12,7 @@ from dure.crawl.line import Line
 from dure.crawl.load import Meter
 from dure.crawl.seen import Seen
 from dure.crawl.spider import Stage
+from dure.crawl.tuning import treat
 from dure.crawl.workbench import Door, LaneGate, Workbench
 from dure.engine.duties.service import Tick
 from dure.engine.gates import Gate, Resource
@@ -51,10 +52,15 @@ class Presence:
         self._gates: dict[tuple[str, str], LaneGate] = {}
         self.started = node.clock.monotonic()
         self._said_at = self.started
+        self._said_pages = 0
+        self.pace = 0.0
+        """Pages in a second, lately."""
         self._worker = 0
         self._store = crawler.store
         self._peers = 1
         self._noted: dict[str, str] = {}
+        self.manners: dict[str, float] = {}
+        """What was changed at run time about how hosts are treated."""
 
     @property
     def duties(self) -> Mapping[str, Tick]:
@@ -64,7 +70,10 @@ class Presence:
         line = self.lines.get(kind)
         if line is None:
             return None
-        door = self.bench.door(self._crawler.host(lane))
+        host = self._crawler.host(lane)
+        if lane not in self.bench.doors:
+            treat(host, self.manners)
+        door = self.bench.door(host)
         door.release = release
         gate = self._gates.get((kind, lane))
         if gate is None:
@@ -145,7 +154,7 @@ class Presence:
 
     async def _say(self) -> None:
         """Let other processes know how this node fares."""
-        self._said_at = self.clock.monotonic()
+        self._keep_pace()
         said = figures_of(self)
         known = await self._store.read(crawls.figures())
         old = [
@@ -155,6 +164,14 @@ class Presence:
         ]
         text = msgspec.json.encode(said).decode()
         await self._store.run(crawls.write_figures(self.name, text, said.at, forget=old))
+
+    def _keep_pace(self) -> None:
+        now, pages = self.clock.monotonic(), sum(x.tally.parsed for x in self.lines.values())
+        passed = now - self._said_at
+        if passed > 0:
+            lately = (pages - self._said_pages) / passed
+            self.pace = (self.pace + lately) / 2 if self.pace else lately
+        self._said_at, self._said_pages = now, pages
 
     async def _tend_hosts(self) -> float:
         """Take the hosts that are asked for, give back what is too much or not needed."""
@@ -171,7 +188,7 @@ class Presence:
         await self._give(self._surplus(ours, fair, now))
         held = sum(door.is_ours for door in doors)
         wanted = [door for door in doors if door.wants and not door.is_ours]
-        await self._take(wanted[: max(fair - held, 0)][:_GROUP_MAX], now)
+        await self._take(wanted[:_GROUP_MAX], max(fair - held, 0), now)
         await self._note(now)
         return _HOSTS_SECONDS
 
@@ -193,13 +210,13 @@ class Presence:
             sum(bool(kinds.intersection(each.kinds)) for each in known if each.is_alive), 1
         )
 
-    async def _take(self, doors: list[Door], now: float) -> None:
-        if not doors or not self.node.worker:
+    async def _take(self, doors: list[Door], most: int, now: float) -> None:
+        if not doors or not most or not self.node.worker:
             return
         names = {_tenure(door): door for door in doors}
         worker = self.node.worker
         store_now = self.node.pacer.store_now()
-        taken = await self._store.run(tenure.take(names, worker, store_now))
+        taken = await self._store.run(tenure.take(names, worker, most=most, now=store_now))
         if worker != self.node.worker:
             return
         for name, learned in taken.items():

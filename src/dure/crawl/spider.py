@@ -36,7 +36,8 @@ Start = str | Sequence[str] | Callable[[], Iterable[str | Request | Follow]]
 RETRY: Final = RetryPolicy.of(10, base="2s", factor=2.0, cap="10m", jitter=0.5)
 """Half an hour's outage of a host loses no page. A worker that is killed costs each page it had
 claimed an attempt, begun or not: with few attempts a machine that dies often would lose some."""
-DEPTH_MAX: Final = 100
+DEPTH_MAX: Final = 10_000
+"""Links from a start address to a page, at most; lists that link to their next page go deep."""
 QUEUE_MAX: Final = 100_000
 
 
@@ -44,8 +45,8 @@ QUEUE_MAX: Final = 100_000
 class Crew:
     """How many workers a stage may have; their number follows load between the two."""
 
-    low: int = 4
-    high: int = 64
+    low: int = 8
+    high: int = 256
 
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high <= 10_000:
@@ -170,7 +171,7 @@ class Spider:
         priority: Priority = Priority.NORMAL,
         retry: RetryPolicy | None = None,
         timeout: Span | None = None,
-        crew: Crew | tuple[int, int] = (4, 64),
+        crew: Crew | tuple[int, int] = (8, 256),
         queue_max: int = 256,
         parse_crew: Crew | tuple[int, int] = PARSE_CREW,
         save_crew: Crew | tuple[int, int] = SAVE_CREW,

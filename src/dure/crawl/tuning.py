@@ -12,6 +12,7 @@ from dure.core.duration import seconds_of
 from dure.core.errors import NotFound, SettingInvalid
 from dure.crawl.spider import Spider
 from dure.engine.kind import Kind
+from dure.fetch.host import Host
 from dure.ports.store import Script, Store
 from dure.scripts import audit, crawls, names
 
@@ -121,16 +122,18 @@ def apply_tuning(
             places = int(values[name])
             presence.meter.bounds[name] = Bounds(1, places)
             presence.meter.given[name] = presence.node.pacer.resources[name].size = places
+    presence.manners = {name: values[k] for name in MANNERS if (k := f"host.{name}") in values}
     for door in presence.bench.doors.values():
-        door.host.manners = replace(
-            door.host.manners,
-            **{
-                name: type(getattr(door.host.manners, name))(values[f"host.{name}"])
-                for name in MANNERS
-                if f"host.{name}" in values
-            },
-        )
+        treat(door.host, presence.manners)
         door.reopen()
+
+
+def treat(host: Host, manners: Mapping[str, float]) -> None:
+    """Treat a host by changed manners."""
+    if manners:
+        own = host.manners
+        changed = {name: type(getattr(own, name))(value) for name, value in manners.items()}
+        host.manners = replace(own, **changed)
 
 
 def _read(key: str, text: str) -> float:

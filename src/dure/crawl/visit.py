@@ -111,6 +111,7 @@ class Visits:
             course = await self._crawler.course(stage.spider, current().session)
             try:
                 found = await parse(stage, page, at)
+                page.let_go()
                 jobs = await self._jobs(stage.spider, course, page.url, depth, found)
             except Exception as error:  # whatever a stage raises: it must not be fetched again
                 presence.parse_failed(stage, describe(error))

@@ -27,6 +27,8 @@ LEAD_SECONDS: Final = 0.1
 """How far ahead of a host's turn its pages are claimed."""
 WINDOW_MAX: Final = 64
 """Pages of one host that are claimed ahead, at most."""
+_AHEAD: Final = 0.02
+"""How long before its turn a host is asked for again: about what a claim takes."""
 _SOON: Final = 0.002
 """Hosts that fall due within this time are woken together."""
 
@@ -67,7 +69,7 @@ class Door:
             self._reopens_below = spare // 2 if spare else WINDOW_MAX
             when = host.ready_at(now)
             if not isinf(when) and not spare and self.due_at <= now:
-                self._bench.wake_at(max(when - LEAD_SECONDS / 2, now + _SOON), self)
+                self._bench.wake_at(max(when - _AHEAD, now + _SOON), self)
             return 0
         return room
 
@@ -141,7 +143,8 @@ class LaneGate:
         self.running -= count
         self.door.flow.taken -= count
         self.crew.flow.taken -= count
-        self.door.reopen()
+        if count:
+            self.door.reopen()
 
     def settle(self, count: int) -> None:
         self.running -= count

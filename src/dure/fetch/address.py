@@ -55,6 +55,7 @@ def may_reach(address: str, allowed: tuple[Network, ...]) -> bool:
     return _is_public(parsed) and _is_public(inner)
 
 
+@lru_cache(maxsize=4096)
 def is_address(name: str) -> bool:
     """Whether a host's name is an address."""
     try:

@@ -27,6 +27,8 @@ _CHUNK: Final = 64 * 1024
 _OWN_HEADERS: Final = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 _DNS_SECONDS: Final = 60
 _KEEP_ALIVE_SECONDS: Final = 30.0
+_TOO_LARGE: Final = ("Got more than", "Too many headers")
+"""How aiohttp says that a head is over its caps."""
 
 
 class AiohttpReply:
@@ -141,7 +143,7 @@ def failure_of(error: BaseException, where: str) -> FetchError:
         case aiohttp.ClientConnectorError():
             return ConnectFailed(text)
         case aiohttp.ClientResponseError():
-            if "Got more than" in str(error):
+            if any(mark in error.message for mark in _TOO_LARGE):
                 return BodyTooLarge(f"The head of the answer is too large: {error.message[:200]}")
             return ContractChanged(f"Not an HTTP answer: {error.message[:200]}")
         case _:

@@ -4,16 +4,21 @@ Six kilobytes can stand for four gigabytes. So the decompressor is asked for a b
 at a time, and the sizes are looked at between the pieces, not after them.
 """
 
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import Final, Protocol
 
 import brotli
-from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 from dure.fetch.failure import BodyBroken, BodyTooLarge, ConnectionLost
 from dure.fetch.policy import MIB, FetchPolicy
 from dure.fetch.wire import Reply
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 ENCODINGS: Final = "gzip, deflate, br, zstd"
 """What is offered to servers, as Accept-Encoding."""
@@ -76,7 +81,7 @@ class _Brotli:
             self.is_whole = self._inner.is_finished()
             if piece:
                 yield piece
-            if self.is_whole or self._inner.can_accept_more_data():
+            if self.is_whole or (not piece and self._inner.can_accept_more_data()):
                 return
             piece = self._inner.process(b"", output_buffer_limit=_STEP)
 

@@ -17,6 +17,8 @@ PRESCAN_BYTES: Final = 1024
 _LIKE_UTF8: Final = (None, "utf-8")
 _THREE_BYTES: Final = "\u0800"
 """The first letter that UTF-8 writes in three bytes; Hangul lies beyond it."""
+_TOLERATED: Final = 100
+"""One broken sign in so many bytes is damage; more is another charset."""
 _DETECT_BYTES: Final = 64 * 1024
 """How much a detector reads; more does not change its mind."""
 
@@ -103,11 +105,16 @@ def _strict(body: bytes, charset: str) -> str | None:
 
 def _guess(body: bytes, claims: list[str]) -> tuple[str, str]:
     """What no rule could read whole, mostly a text with a few broken bytes: the least damage."""
+    best = min((_lossy(body, charset) for charset in claims), key=_damage)
+    if _damage(best) * _TOLERATED <= len(body):
+        return best
     seen = chardet.detect(body[:_DETECT_BYTES])["encoding"]
     guessed = _known(seen) if seen else None
-    tried = claims if guessed is None else [*claims, guessed]
-    read = [(body.decode(charset, "replace"), charset) for charset in tried]
-    return min(read, key=_damage)
+    return best if guessed is None else min(best, _lossy(body, guessed), key=_damage)
+
+
+def _lossy(body: bytes, charset: str) -> tuple[str, str]:
+    return body.decode(charset, "replace"), charset
 
 
 def _damage(read: tuple[str, str]) -> int:

@@ -51,7 +51,7 @@ class Manners:
     """Failures a host may have in hand before its retries are put off."""
     retry_refill: float = 60.0
     """After so many seconds one more retry is paid for, also without a success."""
-    wait_max: float = 30.0
+    wait_max: float = 10.0
     """A fetch whose turn is later than this fails with HostResting instead of waiting."""
     breaker: BreakerPolicy | None = field(default_factory=BreakerPolicy)
 

@@ -78,7 +78,8 @@ def join(base: str, link: str) -> str:
 def split(url: str) -> Parts:
     """The parts of an address that a fetch needs. Raises UrlRefused."""
     parsed = _parse(url)
-    parsed.hash = ""
+    if parsed.has_hash():
+        parsed.hash = ""
     name = parsed.hostname
     return Parts(
         parsed.href,

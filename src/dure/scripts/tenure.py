@@ -16,16 +16,17 @@ from dure.scripts.slots import SPACE
 LEARNED = "tenure"
 
 
-def take(names: Iterable[str], worker: int, now: float) -> Script[dict[str, str]]:
-    """Take those that nobody holds; returns all that the worker holds now, with what was learned.
+def take(names: Iterable[str], worker: int, *, most: int, now: float) -> Script[dict[str, str]]:
+    """Take up to `most` that nobody holds; returns those held now, with what was learned.
 
     Asking again after a lost answer is harmless.
     """
 
     def decide(texts: Texts, _now: float) -> tuple[dict[str, str], list[str]]:
         mine = _text(worker)
-        free = [name for name, text in texts.items() if text in {None, "{}", mine}]
-        return dict.fromkeys(free, mine), free
+        kept = [name for name, text in texts.items() if text == mine]
+        free = [name for name, text in texts.items() if text in {None, "{}"}][:most]
+        return dict.fromkeys(free, mine), [*kept, *free]
 
     taken = yield from cells.change(SPACE, names, decide, now)
     learned = yield from cells.read(LEARNED, taken)

@@ -27,8 +27,8 @@ SECONDS_MAX: Final = 115.0
 _DEAD: Final = "http://127.0.0.9:9"
 _PAUSE_SECONDS: Final = 2.0
 _FAULTS: Final = (
-    Fault(kind="throttle", site="shop", path="/products*", skip=200, count=4, retry_after=1.0),
-    Fault(kind="status", site="shop", path="/products*", share=0.02, count=40, status=500),
+    Fault(kind="throttle", site="shop", path="/products/*", skip=200, count=4, retry_after=1.0),
+    Fault(kind="status", site="shop", path="/products/*", share=0.02, count=40, status=500),
     Fault(kind="reset", site="shop", path="/products/*", share=0.01, count=20),
     Fault(kind="cut_body", site="shop", path="/products/*", share=0.01, count=20),
     Fault(kind="slow_start", site="shop", path="/products/*", share=0.005, count=15, seconds=2.0),
@@ -105,8 +105,8 @@ class Rehearsal:
             await desk.change(app, "product.frontier_max", "0", by="rehearsal")
         except SettingInvalid as refusal:
             _say(words("try_refused", why=f"{refusal.message} {refusal.hint}"))
-        await desk.change(app, "list.retry_attempts", "4", by="rehearsal")
-        _say(words("did_set", setting="list.retry_attempts", value=4))
+        await desk.change(app, "list.retry_attempts", "2", by="rehearsal")
+        _say(words("did_set", setting="list.retry_attempts", value=2))
 
     async def _pause_for_a_while(self) -> None:
         app = self._catalog.app

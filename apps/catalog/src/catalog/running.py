@@ -55,11 +55,13 @@ async def _until_over(catalog: Catalog, node: Node, session: str, words: Words) 
     tell_at = loop.time() + _TELL_SECONDS
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
-        if node.is_idle:
-            standings = await app.store.read(crawls.standings(session))
-            if standings and all(each.state in FINAL for each in standings):
-                return
-        if loop.time() >= tell_at:
+        is_time = loop.time() >= tell_at
+        if not is_time and not node.is_idle:
+            continue
+        standings = await app.store.read(crawls.standings(session))
+        if standings and all(each.state in FINAL for each in standings):
+            return
+        if is_time:
             tell_at = loop.time() + _TELL_SECONDS
             _say(progress_line(await dashboard_of(app, session), words))
 

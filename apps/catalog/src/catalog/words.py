@@ -70,6 +70,33 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "{setting} is {value} now, on every node.",
             "모든 노드에서 {setting} = {value}.",
         ),
+        "try_shop": (
+            "A shop of {count} products at {url}, a host where nobody answers, and faults: "
+            "{faults}.",
+            "{url}에 상품 {count}개의 상점, 응답 없는 호스트 하나, 그리고 장애: {faults}.",
+        ),
+        "try_killed": (
+            "SIGKILL: the crawler is dead. {saved} products were saved by then.",
+            "SIGKILL: 수집기가 죽었습니다. 그때까지 상품 {saved}개가 저장되었습니다.",
+        ),
+        "try_again": (
+            "The same command again: it goes on where it was.",
+            "같은 명령을 다시 실행합니다. 멈춘 곳에서 이어집니다.",
+        ),
+        "try_paused": (
+            "Paused: {asked} requests in {seconds} s.",
+            "일시정지: {seconds}초 동안 요청 {asked}건.",
+        ),
+        "try_refused": ("Refused: {why}", "거부됨: {why}"),
+        "try_struck": ("Faults that struck: {struck}.", "일어난 장애: {struck}."),
+        "try_right": (
+            "Products as the shop has them: {right} of {count}. "
+            "Saved and asked for again: {again}. Saved twice: {twice}.",
+            "상점과 일치하는 상품: {count}개 중 {right}개. "
+            "저장 후 다시 요청한 상품: {again}. 두 번 저장된 상품: {twice}.",
+        ),
+        "try_good": ("All of it is as promised.", "모두 약속대로입니다."),
+        "try_bad": ("This is not as promised.", "약속과 다릅니다."),
         "error": ("error", "오류"),
         "hint": ("what to do", "조치"),
         "advice": ("advice", "조언"),

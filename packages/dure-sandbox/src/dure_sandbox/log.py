@@ -12,7 +12,7 @@ import msgspec
 from dure_sandbox.exchange import Request
 from dure_sandbox.lots import number_of
 
-ENTRIES_MAX: Final = 200_000
+ENTRIES_MAX: Final = 100_000
 """How many of the newest entries are kept in memory; a file keeps all."""
 
 

@@ -105,7 +105,7 @@ def _noun(word: str, stems: set[str]) -> str:
         if stem != word and len(stem) >= 2 and is_sure:
             word = stem
             break
-    if len(word) < 2 or word in _EMPTY or _VERBS.search(word):
+    if len(word) < 2 or word in _EMPTY or _VERBS.search(word) or word[1:] in _CLEAR:
         return ""
     return word
 

@@ -47,10 +47,10 @@ def known() -> dict[str, Known]:
 def _bash() -> str:
     cases: list[str] = [f'    1:*) words="{" ".join(NOUNS)}" ;;']
     for noun, each in known().items():
-        verbs = " ".join(filter(None, each.verbs))
+        verbs = " ".join([*filter(None, each.verbs), *each.options.get("", ())])
         if verbs:
             cases.append(f'    2:"{noun} "*) words="{verbs}" ;;')
-        for verb, options in each.options.items():
+        for verb, options in sorted(each.options.items(), reverse=True):  # no verb comes last
             place = f'"{noun} {verb} "*' if verb else f'"{noun} "*'
             cases.append(f'    *:{place}) words="{" ".join(options)}" ;;')
     return "\n".join(

@@ -1,51 +1,46 @@
-"""Timeouts without a timer per job: one queue for each timeout value.
+"""Timeouts without a timer per job: one for each timeout value, which looks at what runs.
 
-Jobs of one timeout expire in the order they started, so a queue's head is always the next
-to expire and one timer per queue is enough.
+Nothing is kept of a job that has ended, however long its timeout is.
 """
 
 import asyncio
-from collections import deque
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 from dure.engine.work import Stop, Work
 from dure.ports.clock import Clock
+
+_WAIT_MIN_SECONDS: Final = 0.001
 
 
 class Deadlines:
     """Interrupts attempts whose time is up."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, running: AbstractSet[Work]) -> None:
         self._monotonic = clock.monotonic
-        self._queues: dict[float, deque[Work]] = {}
+        self._running = running
         self._timers: dict[float, asyncio.TimerHandle] = {}
 
     def watch(self, work: Work, seconds: float) -> None:
         """Interrupt `work` if it still runs after `seconds`; it has just been started."""
         work.deadline = work.started + seconds
-        queue = self._queues.get(seconds)
-        if queue is None:
-            queue = self._queues[seconds] = deque()
-        queue.append(work)
         if seconds not in self._timers:
-            loop = asyncio.get_running_loop()
-            self._timers[seconds] = loop.call_later(seconds, self._sweep, seconds)
+            self._look_after(seconds, seconds)
 
-    def _sweep(self, seconds: float) -> None:
-        queue = self._queues[seconds]
+    def _look_after(self, wait: float, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._timers[seconds] = loop.call_later(wait, self._look, seconds)
+
+    def _look(self, seconds: float) -> None:
+        """Interrupt what is due; look again when the next of this timeout may be."""
         now = self._monotonic()
-        while queue:
-            head = queue[0]
-            if head.is_done:
-                queue.popleft()
-            elif head.deadline <= now:
-                queue.popleft()
-                head.interrupt(Stop.TIMEOUT)
-            else:
-                break
-        if queue:
-            wait = max(queue[0].deadline - now, 0.001)
-            loop = asyncio.get_running_loop()
-            self._timers[seconds] = loop.call_later(wait, self._sweep, seconds)
+        watched = [work for work in self._running if work.kind.terms.timeout == seconds]
+        for work in watched:
+            if work.deadline <= now:
+                work.interrupt(Stop.TIMEOUT)
+        ahead = [work.deadline for work in watched if now < work.deadline < float("inf")]
+        if ahead:
+            self._look_after(max(min(ahead) - now, _WAIT_MIN_SECONDS), seconds)
         else:
             del self._timers[seconds]
 
@@ -53,4 +48,3 @@ class Deadlines:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        self._queues.clear()

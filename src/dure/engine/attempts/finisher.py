@@ -184,15 +184,16 @@ class Finisher:
         now = self._store_clock.now()
         for ended in group:
             try:
-                pairs.append((ended, await self._change(ended, now)))
+                effects = None if ended.outcome is DONE else await self._effects(ended)
+                pairs.append((ended, self._change(ended, now, effects)))
             except StoreError:
                 raise
             except Exception as error:  # a handler may put anything into its answer
                 again = _unstorable(ended, error)
-                pairs.append((again, await self._change(again, now)))
+                pairs.append((again, self._change(again, now, None)))
         return pairs
 
-    async def _change(self, ended: Ended, now: float) -> Change:
+    def _change(self, ended: Ended, now: float, effects: Effects | None) -> Change:
         claim, terms = ended.claim, ended.work.kind.terms
         move = decide(claim, ended.cause, terms.retry, now, self._draw())
         assert isinstance(move, Transition), "every outcome of a running job is in the table"
@@ -202,12 +203,9 @@ class Finisher:
             if move.event in _SPENDING and terms.retry_priority is not None:
                 stream = with_priority(stream, terms.retry_priority)
             return Change(move, stream, None, None, claim.batch, claim.key)
-        result, effects = None, None
-        if isinstance(outcome, Done):
-            if outcome.result is not None:
-                result = self._encode(outcome.result).decode()
-            if outcome.writes or outcome.then or outcome.guard is not None:
-                effects = await self._effects(claim, outcome)
+        result = None
+        if isinstance(outcome, Done) and outcome.result is not None:
+            result = self._encode(outcome.result).decode()
         return Change(
             move,
             claim.stream,
@@ -220,8 +218,11 @@ class Finisher:
             isinstance(outcome, Skip),
         )
 
-    async def _effects(self, claim: Claim, done: Done) -> Effects:
+    async def _effects(self, ended: Ended) -> Effects | None:
         """Writes and follow-ups; a follow-up knows its parent and stays in its session."""
+        claim, done = ended.claim, ended.outcome
+        if not isinstance(done, Done) or not (done.writes or done.then or done.guard is not None):
+            return None
         jobs = [
             job.options(parent=job.how.parent or claim.id, session=job.how.session or claim.session)
             for job in done.then

@@ -52,16 +52,19 @@ class Slots:
         self._interrupter = self._interrupt
         self._threads = threads
         self._children = children
-        self._deadlines = Deadlines(clock)
         self._queue: deque[Work] = deque()
         self._idle: list[asyncio.Future[None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_waking = False
+        """A slot was woken and has not started yet: one at a time, or a batch that never
+        suspends would wake them all."""
         self._surplus = 0
         self.size = 0
         self.is_leaving = False
         """Start nothing more; what waits here is to be given back."""
         self.busy = 0
         self.running: set[Work] = set()
+        self._deadlines = Deadlines(clock, self.running)
         self._context = copy_context()
         self.resize(size)
 
@@ -81,7 +84,9 @@ class Slots:
         for _ in range(len(self._tasks) - self._surplus, size):
             self._start_slot()
         self.size = size
-        self._wake(len(self._idle) if self._surplus else 0)
+        if self._surplus:
+            while self._idle:
+                self._wake()
 
     def _start_slot(self) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(), name="dure-slot")
@@ -91,7 +96,8 @@ class Slots:
     def put(self, works: list[Work]) -> None:
         """Queue work and wake the first slot of the chain."""
         self._queue.extend(works)
-        self._wake(1)
+        if not self._is_waking:
+            self._wake()
 
     def waiting_work(self) -> list[Work]:
         """What has no slot yet."""
@@ -103,12 +109,14 @@ class Slots:
         self._queue.clear()
         return works
 
-    def _wake(self, count: int) -> None:
-        while count > 0 and self._idle:
+    def _wake(self) -> None:
+        """Wake a slot; it wakes the next one when it starts and finds more than it can take."""
+        while self._idle:
             future = self._idle.pop()
             if not future.done():
                 future.set_result(None)
-                count -= 1
+                self._is_waking = True
+                return
 
     async def _serve(self) -> None:
         queue, monotonic = self._queue, self._clock.monotonic
@@ -124,10 +132,11 @@ class Slots:
                 future = loop.create_future()
                 self._idle.append(future)
                 await future
+                self._is_waking = False
                 paused = monotonic()
             work = queue.popleft()
-            if queue and self._idle:
-                self._wake(1)
+            if queue and self._idle and not self._is_waking:
+                self._wake()
             self.busy += 1
             try:
                 is_ours = await self._run(work, task)

@@ -234,11 +234,12 @@ class Pacer:
 
     async def _tend(self) -> None:
         now = self._clock.monotonic()
-        came = False
         if not self._rotation.is_held_back:
             self._thirsty.clear()
+        switches = [gate for gate in self._thirsty.values() if isinstance(gate, Switch)]
+        came = await self._ask_breakers([s for s in switches if not self._is_too_early(s, now)])
         for key, gate in list(self._thirsty.items()):
-            if self._is_too_early(gate, now):
+            if isinstance(gate, Switch) or self._is_too_early(gate, now):
                 continue
             wanted = max(self._wanted.pop(key, _WANT_MIN), _WANT_MIN)
             if await self._supply.fetch(gate, min(wanted, ROOM_MAX)):
@@ -254,6 +255,18 @@ class Pacer:
         if came:
             self._rotation.release()
             self._wake()
+
+    async def _ask_breakers(self, switches: list[Switch]) -> bool:
+        """All at once: a crawl that meets a thousand hosts has a thousand of them."""
+        wants = {gate: max(self._wanted.pop(id(gate), _WANT_MIN), _WANT_MIN) for gate in switches}
+        came = await self._supply.probes(wants)
+        for gate in switches:
+            if gate in came:
+                del self._thirsty[id(gate)]
+            else:
+                self._wanted[id(gate)] = wants[gate]
+                self._is_too_early(gate, self._clock.monotonic())
+        return bool(came)
 
     def _is_too_early(self, gate: Gate, now: float) -> bool:
         """Whether asking again is pointless yet; if so, remember to do it in time."""

@@ -42,8 +42,6 @@ class Supply:
                 return await self._slots(gate, wanted)
             case Permits():
                 return await self._permits(gate, wanted)
-            case Switch():
-                return await self._probes(gate, wanted)
             case _:
                 return False
 
@@ -99,18 +97,23 @@ class Supply:
             gate.hold = min([*holds, _LEASE_SECONDS_MAX])
         return gate.hold
 
-    async def _probes(self, gate: Switch, wanted: int) -> bool:
-        permits = await self._store.run(breakers.permit({gate.name: wanted}, self._now()))
-        permit = permits[gate.name]
-        states = await self._store.read(breakers.states([gate.name], now=self._now()))
-        self._see(gate, states)
-        if not gate.is_closed:
-            gate.permits += permit.granted
-            gate.granted_at = self._clock.monotonic()
-            if permit.retry_at is not None:
-                ahead = min(max(permit.retry_at - self._now(), 0.01), _RETRY_MAX_SECONDS)
-                gate.retry_at = self._clock.monotonic() + ahead
-        return gate.is_closed or permit.granted > 0
+    async def probes(self, wants: Mapping[Switch, int]) -> set[Switch]:
+        """See how breakers stand and get probes of those that are half open; which have room."""
+        if not wants or not self.worker:
+            return set()
+        wanted = {gate.name: count for gate, count in wants.items()}
+        permits = await self._store.run(breakers.permit(wanted, self._now()))
+        states = await self._store.read(breakers.states(wanted, now=self._now()))
+        for gate in wants:
+            permit = permits[gate.name]
+            self._see(gate, states)
+            if not gate.is_closed:
+                gate.permits += permit.granted
+                gate.granted_at = self._clock.monotonic()
+                if permit.retry_at is not None:
+                    ahead = min(max(permit.retry_at - self._now(), 0.01), _RETRY_MAX_SECONDS)
+                    gate.retry_at = self._clock.monotonic() + ahead
+        return {gate for gate in wants if gate.is_closed or permits[gate.name].granted > 0}
 
     @staticmethod
     def _see(gate: Switch, states: Mapping[str, Condition]) -> None:

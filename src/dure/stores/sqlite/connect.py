@@ -8,9 +8,10 @@ from dure.core.errors import StoreUnavailable, UrlInvalid
 
 MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 30_000
-_CACHE_KIB: Final = 65_536
+_CACHE_KIB: Final = 4_096
+"""Memory of a node must not follow the size of its file; the system caches the rest. Measured,
+a larger cache or a mapped file costs no less time."""
 _WAL_LIMIT_BYTES: Final = 64 << 20
-_MMAP_BYTES: Final = 256 << 20
 _STATEMENTS: Final = 256
 _DURABILITY: Final = frozenset({"FULL", "NORMAL"})
 VERSION_MIN: Final = (3, 38, 0)
@@ -34,7 +35,6 @@ def open_writer(path: str, durability: str = "FULL") -> sqlite3.Connection:
     if path != MEMORY:
         run("pragma journal_mode = wal").fetchall()
         run(f"pragma synchronous = {durability}")
-        run(f"pragma mmap_size = {_MMAP_BYTES}").fetchall()
         run(f"pragma journal_size_limit = {_WAL_LIMIT_BYTES}").fetchall()
         run("pragma wal_autocheckpoint = 4000").fetchall()
     run(f"pragma cache_size = -{_CACHE_KIB}")

@@ -14,6 +14,7 @@ from dure.stores.tally import tallies_of_jobs
 _ENQUEUE: Final = read("sqlite", "enqueue")
 _ENQUEUE_PLAIN: Final = read("sqlite", "enqueue_plain")
 _RESERVE: Final = read("sqlite", "reserve")
+_NEXT: Final = read("sqlite", "next")
 _CLAIM: Final = read("sqlite", "claim")
 _HEADS: Final = read("sqlite", "heads")
 _KEY_TAKE: Final = read("sqlite", "key_take")
@@ -22,6 +23,7 @@ _TALLY: Final = read("sqlite", "tally")
 _SESSION_PAUSED: Final = read("sqlite", "session_paused")
 
 _encode: Final = msgspec.json.Encoder().encode
+_decode_claims: Final = msgspec.json.Decoder(list[Claim]).decode
 
 _PLAIN: Final = (None, None, None, None, None, None, 0, 0, None, None)
 """Every field of a NewJob after the body, at its default."""
@@ -38,8 +40,8 @@ def enqueue(connection: sqlite3.Connection, jobs: Sequence[NewJob], now: float) 
     check_jobs(jobs)
     first = reserve(connection, len(jobs))
     if all(job[2:] == _PLAIN for job in jobs):
-        connection.executemany(
-            _ENQUEUE_PLAIN, [(first + i, job[0], now, job[1]) for i, job in enumerate(jobs)]
+        connection.execute(
+            _ENQUEUE_PLAIN, (first, now, _encode([job[:2] for job in jobs]).decode())
         )
         return [Receipt(first + i, is_new=True) for i in range(len(jobs))]
     rows: list[tuple[object, ...]] = []
@@ -95,15 +97,19 @@ def claim(
 ) -> list[Claim]:
     """Claim up to each ask's quota; in the order of the asks, and of positions in each.
 
-    One statement serves all asks of equal quota: a call for each lane costs more than its rows.
+    One query serves all asks of equal quota: a call for each lane costs more than its rows.
     """
     by_quota: dict[int, dict[str, int]] = {}
     for stream, quota, mark in asks:
         by_quota.setdefault(quota, {})[str(stream)] = mark
     claims: list[Claim] = []
     for quota, marks in by_quota.items():
-        given = (_encode(marks).decode(), quota, worker, now)
-        claims.extend(map(Claim._make, connection.execute(_CLAIM, given)))
+        (found,) = connection.execute(_NEXT, (_encode(marks).decode(), quota)).fetchone()
+        taken = _decode_claims(found)
+        if taken:
+            ids = _encode([claim.id for claim in taken]).decode()
+            connection.execute(_CLAIM, (ids, worker, now))
+            claims += taken
     turn = {ask.stream: place for place, ask in enumerate(asks)}
     claims.sort(key=lambda claim: (turn[claim.stream], claim.pos))
     return claims

@@ -96,23 +96,21 @@ class Composer:
         return made
 
     def _agree(self, schema: Schema, made: dict[str, object]) -> None:
-        """The answer of a question is one of its choices."""
-        choices = next(
-            (v for k, v in made.items() if k in {"choices", "options"} and isinstance(v, list)),
-            None,
-        )
-        if not choices:
+        """The answer of a question is one of its choices, where its own schema allows that."""
+        choices = made.get("choices", made.get("options"))
+        if not isinstance(choices, list) or not choices:
             return
         place = mixed(self._seed, self._written, 7) % len(choices)
         for name, part in schema["properties"].items():
-            followed = self._followed(part)
-            if ("answer" not in name and "correct" not in name) or "enum" in followed:
+            if "answer" not in name and "correct" not in name:
                 continue
-            if isinstance(made[name], str):
-                made[name] = choices[place]
-            elif isinstance(made[name], int) and not isinstance(made[name], bool):
-                low = followed.get("minimum", 0)
-                made[name] = min(low + place, followed.get("maximum", low + place))
+            followed = self._followed(part)
+            kind = followed.get("type")
+            wanted = place + followed.get("minimum", 0) if kind == "integer" else choices[place]
+            if {"enum", "const", "pattern", "format"} & set(followed):
+                continue
+            if isinstance(kind, str) and _is_within(wanted, followed):
+                made[name] = wanted
 
     def _array(self, schema: Schema, name: str, depth: int) -> list[object]:
         least = schema.get("minItems", 0)
@@ -122,12 +120,9 @@ class Composer:
         singular = name.removesuffix("s") or name
         made = [self._value(items, singular, place, depth + 1) for place in range(count)]
         if name in {"choices", "options"} or schema.get("uniqueItems"):
-            made = [
-                f"{each} {made[:place].count(each) + 1}"
-                if isinstance(each, str) and each in made[:place]
-                else each
-                for place, each in enumerate(made)
-            ]
+            followed = self._followed(items)
+            if followed.get("type") == "string" and not {"enum", "const", "format"} & set(followed):
+                _tell_apart(made, followed.get("maxLength"))
         return made
 
     def _string(self, schema: Schema, name: str, place: int) -> str:
@@ -164,3 +159,24 @@ class Composer:
             last = int(high) - ("exclusiveMaximum" in schema)
             return first + int(draw * (max(last, first) - first + 1))
         return round(float(low) + float(high - low) * (0.1 + 0.8 * draw), 4)
+
+
+def _is_within(value: object, schema: Schema) -> bool:
+    """Whether the bounds of a string or integer schema allow the value."""
+    if isinstance(value, str):
+        most = schema.get("maxLength", len(value))
+        fits = schema.get("minLength", 0) <= len(value) <= most
+        return bool(fits and schema["type"] == "string")
+    if isinstance(value, int) and schema["type"] == "integer":
+        return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return False
+
+
+def _tell_apart(made: list[object], length_max: int | None) -> None:
+    """Number what is there twice, as far as its length allows."""
+    for place, each in enumerate(made):
+        if isinstance(each, str) and each in made[:place]:
+            tail = f" {place + 1}"
+            stem = each if length_max is None else each[: max(0, length_max - len(tail))]
+            if length_max is None or len(tail) < length_max:
+                made[place] = stem + tail

@@ -3,6 +3,7 @@
 The only memory that a site of the sandbox has: what a key used in the last minute and day.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import Final
@@ -57,7 +58,7 @@ class Window:
     def use(self, amount: int, now: float) -> None:
         """Uses of one moment are one entry, so that a flood does not fill the memory."""
         self.used += amount
-        moment = round(now, 2)
+        moment = math.floor(now * 100) / 100
         if self._uses and self._uses[-1][0] == moment:
             amount += self._uses.pop()[1]
         self._uses.append((moment, amount))

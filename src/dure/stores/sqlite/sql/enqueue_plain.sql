@@ -1,3 +1,4 @@
--- Inserts one job that runs at once and carries nothing but a body.
+-- Inserts jobs that run at once and carry nothing but a body: a JSON list ?3 of stream and body,
+-- under ids from ?1 on. One statement for the group: starting one for each job costs twice as much.
 insert into dure_live (id, stream, pos, enqueued_at, state, ready, body)
-values (?1, ?2, ?1, ?3, 0, 1, ?4)
+select ?1 + j.key, j.value ->> 0, ?1 + j.key, ?2, 0, 1, j.value ->> 1 from json_each(?3) j

@@ -1,0 +1,1 @@
+"""Capacity planning: arrivals, durations, limits, lanes and workers in; waiting times out."""
