@@ -23,7 +23,7 @@ from dure.core.outcome import Outcome
 from dure.core.state import FINAL, Priority
 from dure.crawl.address import Address, Addresses, address_of
 from dure.crawl.article import Reader
-from dure.crawl.line import BY_STEP
+from dure.crawl.lines.line import BY_STEP
 from dure.crawl.presence import Presence
 from dure.crawl.request import Follow, Request
 from dure.crawl.run import Course, Run, runs_of

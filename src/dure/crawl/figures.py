@@ -18,7 +18,7 @@ from dure.scripts import crawls, names
 
 if TYPE_CHECKING:
     from dure.crawl.crew import Crew
-    from dure.crawl.line import Line
+    from dure.crawl.lines.line import Line
     from dure.crawl.presence import Presence
 
 FULL: Final = 0.9

@@ -8,7 +8,7 @@ import msgspec
 
 from dure.core.job import Job
 from dure.crawl.figures import KEEP_SECONDS, NodeFigures, figures_of
-from dure.crawl.line import Line
+from dure.crawl.lines.line import Line
 from dure.crawl.load import Meter
 from dure.crawl.seen import Seen
 from dure.crawl.spider import Stage

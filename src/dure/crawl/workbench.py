@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from dure.crawl.crew import Worker
 from dure.crawl.flow import Flow
-from dure.crawl.line import Line
+from dure.crawl.lines.line import Line
 from dure.fetch.host import Host
 from dure.ports.clock import Clock
 

@@ -54,7 +54,7 @@ class Sizes:
 
 def spider_of(shops: Sequence[str], now: Callable[[], float], sizes: Sizes) -> Spider:
     """The spider for these shops. `now` is the store's time."""
-    start = [f"{shop.rstrip('/')}/products" for shop in shops]
+    start = [f"{shop.rstrip('/')}/products?page=1" for shop in shops]
     # A list is a chain: its last page is as deep as it has pages.
     spider = Spider(NAME, start, retry=sizes.retry, depth_max=DEPTH_MAX)
 

@@ -71,8 +71,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "모든 노드에서 {setting} = {value}.",
         ),
         "try_shop": (
-            "A shop of {count} products at {url}, a host where nobody answers, and faults: "
-            "{faults}.",
+            "A shop of {count} products at {url}, a dead host beside it, and faults: {faults}.",
             "{url}에 상품 {count}개의 상점, 응답 없는 호스트 하나, 그리고 장애: {faults}.",
         ),
         "try_killed": (
@@ -90,10 +89,8 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "try_refused": ("Refused: {why}", "거부됨: {why}"),
         "try_struck": ("Faults that struck: {struck}.", "일어난 장애: {struck}."),
         "try_right": (
-            "Products as the shop has them: {right} of {count}. "
-            "Saved and asked for again: {again}. Saved twice: {twice}.",
-            "상점과 일치하는 상품: {count}개 중 {right}개. "
-            "저장 후 다시 요청한 상품: {again}. 두 번 저장된 상품: {twice}.",
+            "As the shop has them: {right} of {count}. Asked again: {again}. Twice: {twice}.",
+            "상점과 일치: {right}/{count}. 저장 후 재요청: {again}. 중복 저장: {twice}.",
         ),
         "try_good": ("All of it is as promised.", "모두 약속대로입니다."),
         "try_bad": ("This is not as promised.", "약속과 다릅니다."),

@@ -9,9 +9,9 @@ from typing import Final
 
 from dure.crawl.belt import BeltFigures
 from dure.crawl.crew import Crew
-from dure.crawl.frontier import Frontier
+from dure.crawl.lines.frontier import Frontier
+from dure.crawl.lines.step import Step
 from dure.crawl.spider import Stage
-from dure.crawl.step import Step
 from dure.engine.gates import Resource
 from dure.engine.node import Node
 
