@@ -325,3 +325,25 @@ async def test_a_list_can_be_a_parameter_and_a_row_can_be_locked(yard: Yard) -> 
 
     assert (frozenset(), {}) == (applied.stale, applied.broken)
     assert {"a": 0, "b": 2, "c": 0} == await yard.notes()
+
+
+async def test_one_wrong_write_in_a_large_group_fails_only_its_own_job(yard: Yard) -> None:
+    """X3: the group is halved until the culprit stands alone; order and results stay."""
+    await yard.put(13)
+    claims = await yard.take(13)
+    wrong = claims[7]
+    changes = [
+        yard.change(
+            claim,
+            Event.SUCCEED,
+            effects=Effects(
+                [add(f"n{n}") if claim is not wrong else Write("select nothing from nowhere")]
+            ),
+        )
+        for n, claim in enumerate(claims)
+    ]
+
+    applied = await yard.store.apply(changes)
+
+    assert [wrong.id] == list(applied.broken)
+    assert {f"n{n}": 1 for n in range(13) if n != 7} == await yard.notes()

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from dure.crawl import Page, Spider
 from dure.fetch import FetchPolicy, Manners
 from dure.scripts import cells
@@ -37,6 +39,7 @@ async def _crawl(crawler_of: Any, dead: set[str], seconds: int) -> tuple[FakeWeb
     return web, Counter(url.split("/")[2] for _, url in web.log)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_dead_host_among_a_thousand_costs_the_others_less_than_1_percent(
     crawler_of: Any,

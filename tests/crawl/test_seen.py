@@ -51,6 +51,7 @@ def test_what_leaves_the_exact_set_is_looked_up_again() -> None:
     assert len(doubtful) >= 15
 
 
+@pytest.mark.slow
 def test_a_million_known_addresses_take_less_than_40_megabytes() -> None:
     digests = (digest_of("s", f"http://shop.example/item/{n}") for n in range(1_000_000))
     tracemalloc.start()
@@ -84,6 +85,8 @@ def test_links_are_resolved_by_the_page_they_stand_on() -> None:
     assert found[0].digest == found[-1].digest
     assert [each.host for each in found][2] == "b.example"
     assert addresses.refused == 1
+    again = addresses.resolve("http://a.example/", "http://a.example", ["/item/2?b=1&a=2"], "s")
+    assert again == [found[0]]
 
 
 def test_a_link_that_is_no_address_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from dure.crawl.seen import digest_of
 from dure.fetch.failure import UrlRefused
-from dure.fetch.url import canonical, join, split
+from dure.fetch.url import canonical_links
 
 MEMORY_MAX: Final = 20_000
 """Links whose canonical form is remembered, of about 400 bytes each."""
@@ -36,32 +36,40 @@ class Addresses:
     ) -> list[Address]:
         """The addresses of links on a page, without those that may not be fetched."""
         known = self._known
-        found: list[Address] = []
+        found: list[Address | None] = []
+        fresh: list[str] = []
         for link in links:
-            is_path = link.startswith("/") and not link.startswith("//")
             key = (origin, stage, link)
-            if is_path and key in known:
-                address = known[key]
+            if key in known:
+                found.append(known[key])
             else:
-                address = address_of(page_url, link, stage)
-                if is_path:
-                    if len(known) >= MEMORY_MAX:
-                        known.clear()
-                    known[key] = address
-            if address is None:
-                self.refused += 1
-            else:
+                fresh.append(link)
+        if fresh:
+            if len(known) >= MEMORY_MAX:
+                known.clear()
+            for link, address in zip(fresh, _addresses(page_url, fresh, stage), strict=True):
+                if link.startswith("/") and not link.startswith("//"):
+                    known[origin, stage, link] = address
                 found.append(address)
-        return found
+        whole = [address for address in found if address is not None]
+        self.refused += len(found) - len(whole)
+        return whole
 
 
 def address_of(page_url: str, link: str, stage: str) -> Address | None:
     """One link's address; None for what may not be fetched."""
+    return _addresses(page_url, [link], stage)[0]
+
+
+def _addresses(page_url: str, links: Sequence[str], stage: str) -> list[Address | None]:
     try:
-        url = canonical(join(page_url, link))
+        resolved = canonical_links(page_url, links)
     except UrlRefused:
-        return None
-    return Address(url, split(url).host, digest_of(stage, url))
+        return [None] * len(links)
+    return [
+        None if each is None else Address(each[0], each[1], digest_of(stage, each[0]))
+        for each in resolved
+    ]
 
 
 def origin_of(url: str) -> str:

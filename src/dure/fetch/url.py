@@ -42,7 +42,10 @@ class Parts(NamedTuple):
 
 def canonical(url: str, *, drop_tracking: bool = False) -> str:
     """The one spelling of an http or https address. Raises UrlRefused."""
-    parsed = _parse(url)
+    return _spelled(_parse(url), drop_tracking=drop_tracking)
+
+
+def _spelled(parsed: can_ada.URL, *, drop_tracking: bool) -> str:
     parsed.hash = ""
     if parsed.has_credentials():
         parsed.username = parsed.password = ""
@@ -64,6 +67,27 @@ def canonical_many(urls: Iterable[str], *, drop_tracking: bool = False) -> list[
             found.append(canonical(url, drop_tracking=drop_tracking))
         except UrlRefused:
             found.append(None)
+    return found
+
+
+def canonical_links(base: str, links: Iterable[str]) -> list[tuple[str, str] | None]:
+    """The one spelling and the host of each link on a page; None for what may not be fetched.
+
+    Each link is parsed once, which is most of what following links costs.
+    """
+    root = _parse(base)
+    found: list[tuple[str, str] | None] = []
+    for link in links:
+        try:
+            parsed = root + link.strip()
+        except ValueError:
+            found.append(None)
+            continue
+        if parsed.protocol not in {"http:", "https:"} or not parsed.hostname:
+            found.append(None)
+            continue
+        href = _spelled(parsed, drop_tracking=False)
+        found.append((href, parsed.host) if len(href) <= URL_LENGTH_MAX else None)
     return found
 
 
