@@ -9,7 +9,7 @@ SEEDS ?= 1000
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-engine test check fmt bench simulate venv pin clean
+.PHONY: help run run-catalog run-engine test check fmt bench simulate venv pin clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -19,6 +19,9 @@ run: $(BUILT) ## the newsroom against a sandbox full of faults (STORE=postgresql
 
 run-engine: $(BUILT) ## show the engine at work: jobs, a killed worker, a recovery
 	$(BIN)/python -m dure.demo
+
+run-catalog: $(BUILT) ## crawl the sandbox shop with faults, a SIGKILL and a resume (STORE=postgresql://...)
+	STORE=$(STORE) $(BIN)/python -m catalog.rehearsal
 
 test: $(BUILT) ## run every test
 	$(PYTEST) --hypothesis-profile=thorough

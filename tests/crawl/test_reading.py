@@ -203,8 +203,8 @@ async def test_settings_are_taken_up_while_the_crawl_runs(
         await t.advance("3s")
         presence = crawler.presences[0]
 
-        assert presence.crews["shop.product"].high == 9
-        assert presence.belts(crawler.stages["shop.product"]).parse.capacity == 7
+        assert presence.lines["shop.product"].crew.high == 9
+        assert presence.lines["shop.product"].parse.queue.capacity == 7
         assert t.node.kinds["shop.product"].terms.retry.max_attempts == 3
         assert t.node.pacer.resources["http"].size == 11
         assert crawler.host("shop.example").manners.delay == 2.0

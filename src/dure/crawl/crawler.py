@@ -23,6 +23,7 @@ from dure.core.outcome import Outcome
 from dure.core.state import FINAL, Priority
 from dure.crawl.address import Address, Addresses, address_of
 from dure.crawl.article import Reader
+from dure.crawl.lines.line import BY_STEP
 from dure.crawl.presence import Presence
 from dure.crawl.request import Follow, Request
 from dure.crawl.run import Course, Run, runs_of
@@ -263,7 +264,7 @@ class Crawler:
             retry=stage.retry,
             timeout=stage.timeout,
             breaker=PER_LANE,
-            uses=("http",),
+            uses=tuple(name for name in stage.uses if name not in BY_STEP),
             errors=ERRORS,
             priority=stage.priority,
             retry_priority=min(stage.priority, RETRY_PRIORITY),

@@ -17,6 +17,8 @@ from dure.ports.store import Store
 from dure.scripts import crawls, names
 
 if TYPE_CHECKING:
+    from dure.crawl.crew import Crew
+    from dure.crawl.lines.line import Line
     from dure.crawl.presence import Presence
 
 FULL: Final = 0.9
@@ -25,6 +27,8 @@ FRESH_SECONDS: Final = 10.0
 """A node that said nothing for so long is not counted as being there."""
 KEEP_SECONDS: Final = 86_400.0
 _ERRORS_MAX: Final = 10
+_TEXTS_MAX: Final = 1000
+"""Different texts, which often differ in the address only."""
 
 
 class StageFigures(msgspec.Struct, kw_only=True):
@@ -65,14 +69,34 @@ class QueueFigures(msgspec.Struct, kw_only=True):
         return self.depth / self.capacity
 
 
+class StepFigures(msgspec.Struct, kw_only=True):
+    """Fetching, parsing or saving of one stage on one node."""
+
+    name: str
+    queue: QueueFigures | None
+    """What waits before it; None where nothing is bounded."""
+    workers_active: int
+    workers_count: int
+    workers_resting: int
+    workers_low: int
+    workers_high: int
+    processed: int
+    failed: int
+    mean_seconds: float
+    idle_seconds: float | None
+
+
 class NodeFigures(msgspec.Struct, kw_only=True):
     """How a node fares."""
 
     node: str
     at: float
     up_seconds: float
+    pages_per_second: float
+    """Lately."""
     stages: list[StageFigures]
     queues: list[QueueFigures]
+    steps: list[StepFigures]
     resources: dict[str, list[int]]
     """Used and there, by name."""
     memory_share: float
@@ -118,8 +142,10 @@ def figures_of(presence: "Presence") -> NodeFigures:
         node=presence.name,
         at=presence.node.pacer.store_now(),
         up_seconds=now - presence.started,
-        stages=[_stage(presence, name, now) for name in presence.crews],
-        queues=[_queue(belt.figures) for belt in presence.all_belts()],
+        pages_per_second=presence.pace,
+        stages=[_stage(line, now) for line in presence.lines.values()],
+        queues=[_queue(queue) for line in presence.lines.values() for queue in line.queues],
+        steps=[step for line in presence.lines.values() for step in _steps(line, now)],
         resources={
             name: [each.used, each.size] for name, each in presence.node.pacer.resources.items()
         },
@@ -135,10 +161,10 @@ def figures_of(presence: "Presence") -> NodeFigures:
     )
 
 
-def _stage(presence: "Presence", name: str, now: float) -> StageFigures:
-    crew, tally = presence.crews[name].figures, presence.tallies[name]
+def _stage(line: "Line", now: float) -> StageFigures:
+    crew, tally = line.crew.figures, line.tally
     return StageFigures(
-        stage=name,
+        stage=line.stage.kind,
         fetched=tally.fetched,
         bytes=tally.bytes,
         fetch_seconds=tally.fetch_seconds,
@@ -155,6 +181,32 @@ def _stage(presence: "Presence", name: str, now: float) -> StageFigures:
         mean_seconds=crew.mean_seconds,
         error_share=crew.error_share,
         idle_seconds=None if crew.last_activity is None else now - crew.last_activity,
+    )
+
+
+def _steps(line: "Line", now: float) -> list[StepFigures]:
+    frontier = None if line.frontier.capacity is None else _queue(line.frontier.figures)
+    return [
+        _step(line.frontier.name, frontier, line.crew, now),
+        _step(line.parse.name, _queue(line.parse.queue.figures), line.parse.crew, now),
+        _step(line.save.name, _queue(line.save.queue.figures), line.save.crew, now),
+    ]
+
+
+def _step(name: str, queue: QueueFigures | None, crew: "Crew", now: float) -> StepFigures:
+    seen = crew.figures
+    return StepFigures(
+        name=name,
+        queue=queue,
+        workers_active=seen.active,
+        workers_count=seen.count,
+        workers_resting=seen.resting,
+        workers_low=seen.low,
+        workers_high=seen.high,
+        processed=seen.processed,
+        failed=seen.failed,
+        mean_seconds=seen.mean_seconds,
+        idle_seconds=None if seen.last_activity is None else now - seen.last_activity,
     )
 
 
@@ -206,8 +258,8 @@ async def status_of(store: Store, insights: Insights, session: str) -> Status:
         counts=counts,
         stages=stages,
         items=await store.read(crawls.item_counts(run.session)),
-        pages_per_second=sum(_pace(node) for node in nodes),
-        errors=dict(await store.read(crawls.errors(run.session, _ERRORS_MAX))),
+        pages_per_second=sum(node.pages_per_second for node in nodes),
+        errors=by_class(await store.read(crawls.errors(run.session, _TEXTS_MAX))),
         eta=None if known is None else known.eta,
         nodes=nodes,
         findings=findings_of(nodes),
@@ -252,11 +304,11 @@ def findings_of(nodes: Sequence[NodeFigures]) -> list[Finding]:
         ]
         found += [
             Finding(
-                what=f"{node.node} {stage.stage}",
-                sentence=f"{stage.workers_resting} workers rest after five failures in a row",
+                what=f"{node.node} {step.name}",
+                sentence=f"{step.workers_resting} workers rest after five failures in a row",
             )
-            for stage in node.stages
-            if stage.workers_resting
+            for step in node.steps
+            if step.workers_resting
         ]
         if node.memory_share > FULL:
             found.append(
@@ -265,6 +317,13 @@ def findings_of(nodes: Sequence[NodeFigures]) -> list[Finding]:
     return found
 
 
-def _pace(node: NodeFigures) -> float:
-    done = sum(stage.parsed for stage in node.stages)
-    return done / node.up_seconds if node.up_seconds > 0 else 0.0
+def by_class(errors: Mapping[str, int]) -> dict[str, int]:
+    """Errors by their class, the most frequent first; one of its kind keeps its whole text."""
+    classes: dict[str, list[str]] = {}
+    for text in errors:
+        classes.setdefault(text.partition(":")[0], []).append(text)
+    found = {
+        name if len(texts) > 1 else texts[0]: sum(errors[text] for text in texts)
+        for name, texts in classes.items()
+    }
+    return dict(sorted(found.items(), key=lambda each: -each[1])[:_ERRORS_MAX])

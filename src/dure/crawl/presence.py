@@ -1,22 +1,21 @@
 """A crawler on one node: its gates, its workers, its belts, and the hosts it owns."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from dure.crawl.belt import Belt
-from dure.crawl.crew import Crew
+from dure.core.job import Job
 from dure.crawl.figures import KEEP_SECONDS, NodeFigures, figures_of
+from dure.crawl.lines.line import Line
 from dure.crawl.load import Meter
 from dure.crawl.seen import Seen
 from dure.crawl.spider import Stage
 from dure.crawl.tuning import treat
 from dure.crawl.workbench import Door, LaneGate, Workbench
 from dure.engine.duties.service import Tick
-from dure.engine.gates import Gate
+from dure.engine.gates import Gate, Resource
 from dure.engine.journal import tell
 from dure.fetch.host import Snapshot
 from dure.scripts import crawls, tenure, workers
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from dure.crawl.crawler import Crawler
     from dure.engine.node import Node
 
-SAVE_MAX: Final = 2000
-"""Pages whose outcome is not committed yet; more make the stages wait."""
 _HOSTS_SECONDS: Final = 0.5
 _TEND_SECONDS: Final = 1.0
 SAY_SECONDS: Final = 2.0
@@ -34,26 +31,6 @@ _IDLE_SECONDS: Final = 10.0
 """A host that nobody asked for so long goes back."""
 _ASKED_SECONDS: Final = 5.0
 _GROUP_MAX: Final = 1000
-
-
-class Belts(NamedTuple):
-    """Where pages of a stage lie."""
-
-    parse: Belt
-
-
-@dataclass(slots=True)
-class StageTally:
-    """What a stage has done on this node, in numbers that only grow."""
-
-    fetched: int = 0
-    bytes: int = 0
-    fetch_seconds: float = 0.0
-    parsed: int = 0
-    parse_seconds: float = 0.0
-    parse_failed: int = 0
-    items: int = 0
-    children: int = 0
 
 
 class Presence:
@@ -64,17 +41,20 @@ class Presence:
         self.node = node
         self.clock = node.clock
         self.bench = Workbench(node.clock, lambda: node.nudge("crawl.hosts"))
-        self.crews = {stage.kind: Crew(stage.crew) for stage in crawler.stages.values()}
-        self._belts = {
-            stage.kind: Belts(Belt(f"{stage.kind}.parse", stage.queue_max))
-            for stage in crawler.stages.values()
+        self.lines = {
+            stage.kind: Line(stage, node, self._freed) for stage in crawler.stages.values()
         }
-        self.save = Belt("save", SAVE_MAX)
-        self.tallies = {stage.kind: StageTally() for stage in crawler.stages.values()}
+        for spider in crawler.spiders.values():
+            lines = [self.lines[stage.kind] for stage in spider.stages.values()]
+            for place, line in enumerate(lines):
+                line.later = [later.frontier for later in lines[place + 1 :]]
         self.meter = Meter(node.clock, node.pacer.resources)
         self._gates: dict[tuple[str, str], LaneGate] = {}
         self.started = node.clock.monotonic()
         self._said_at = self.started
+        self._said_pages = 0
+        self.pace = 0.0
+        """Pages in a second, lately."""
         self._worker = 0
         self._store = crawler.store
         self._peers = 1
@@ -87,8 +67,8 @@ class Presence:
         return {"crawl.hosts": self._tend_hosts, "crawl.tend": self._tend}
 
     def gate(self, kind: str, lane: str, release: Callable[[], None]) -> Gate | None:
-        crew = self.crews.get(kind)
-        if crew is None:
+        line = self.lines.get(kind)
+        if line is None:
             return None
         host = self._crawler.host(lane)
         if lane not in self.bench.doors:
@@ -97,7 +77,7 @@ class Presence:
         door.release = release
         gate = self._gates.get((kind, lane))
         if gate is None:
-            gate = self._gates[kind, lane] = LaneGate(door, crew, self)
+            gate = self._gates[kind, lane] = LaneGate(door, line, self)
         return gate
 
     @property
@@ -109,37 +89,34 @@ class Presence:
         """What this process knows of addresses, of every run."""
         return [course.seen for course in self._crawler.courses.values()]
 
-    def belts(self, stage: Stage) -> Belts:
-        """Where a stage's pages lie."""
-        return self._belts[stage.kind]
-
-    def all_belts(self) -> list[Belt]:
-        """Every belt of this node."""
-        return [*(belts.parse for belts in self._belts.values()), self.save]
-
-    def settled(self, count: int) -> None:
-        """Pages were committed, or given back."""
-        for _ in range(min(count, self.save.depth)):
-            self.save.leave()
+    def _freed(self, place: Resource) -> None:
+        """A place of a resource came free: any stage's worker may take it."""
+        for line in self.lines.values():
+            for step in (line.parse, line.save):
+                if step.place is place:
+                    step.crew.release(1)
 
     def fetched(self, stage: Stage, size: int, took: float) -> None:
         """A page has arrived."""
-        tally = self.tallies[stage.kind]
+        tally = self.lines[stage.kind].tally
         tally.fetched += 1
         tally.bytes += size
         tally.fetch_seconds += took
 
-    def parsed(self, stage: Stage, took: float, *, items: int, children: int) -> None:
+    def parsed(self, stage: Stage, took: float, *, items: int, children: Sequence[Job]) -> None:
         """A page was parsed."""
-        tally = self.tallies[stage.kind]
+        tally = self.lines[stage.kind].tally
+        for kind, lane in ((job.kind, job.how.lane) for job in children):
+            if kind in self.lines and lane is not None:
+                self.lines[kind].frontier.add(lane, 1)
         tally.parsed += 1
         tally.parse_seconds += took
         tally.items += items
-        tally.children += children
+        tally.children += len(children)
 
     def parse_failed(self, stage: Stage, error: str) -> None:
         """A stage failed on a page."""
-        self.tallies[stage.kind].parse_failed += 1
+        self.lines[stage.kind].tally.parse_failed += 1
         tell("crawl.parse_failed", logging.WARNING, stage=stage.kind, error=error)
 
     async def leave(self) -> None:
@@ -152,17 +129,32 @@ class Presence:
     async def _tend(self) -> float:
         """Let crews follow use and resources follow the machine."""
         now = self.clock.monotonic()
-        for crew in self.crews.values():
-            crew.tick(now)
+        for line in self.lines.values():
+            for crew in line.crews:
+                crew.tick(now)
         self.meter.tick()
+        await self._count_waiting()
         await self._crawler.retune(self)
         if now - self._said_at >= SAY_SECONDS:
             await self._say()
         return _TEND_SECONDS
 
+    async def _count_waiting(self) -> None:
+        """Let every bounded frontier know what the store holds."""
+        bounded = [line for line in self.lines.values() if line.frontier.capacity is not None]
+        if not bounded:
+            return
+        depths: dict[str, dict[str, int]] = {line.stage.kind: {} for line in bounded}
+        for session in list(self._crawler.courses):
+            for (kind, lane), jobs in (await self._store.read(crawls.waiting(session))).items():
+                if kind in depths:
+                    depths[kind][lane] = depths[kind].get(lane, 0) + jobs
+        for line in bounded:
+            line.frontier.learn(depths[line.stage.kind])
+
     async def _say(self) -> None:
         """Let other processes know how this node fares."""
-        self._said_at = self.clock.monotonic()
+        self._keep_pace()
         said = figures_of(self)
         known = await self._store.read(crawls.figures())
         old = [
@@ -172,6 +164,14 @@ class Presence:
         ]
         text = msgspec.json.encode(said).decode()
         await self._store.run(crawls.write_figures(self.name, text, said.at, forget=old))
+
+    def _keep_pace(self) -> None:
+        now, pages = self.clock.monotonic(), sum(x.tally.parsed for x in self.lines.values())
+        passed = now - self._said_at
+        if passed > 0:
+            lately = (pages - self._said_pages) / passed
+            self.pace = (self.pace + lately) / 2 if self.pace else lately
+        self._said_at, self._said_pages = now, pages
 
     async def _tend_hosts(self) -> float:
         """Take the hosts that are asked for, give back what is too much or not needed."""
@@ -205,7 +205,7 @@ class Presence:
 
     async def _count_peers(self) -> None:
         known = await self._store.read(workers.listing(self.node.pacer.store_now()))
-        kinds = set(self.crews)
+        kinds = set(self.lines)
         self._peers = max(
             sum(bool(kinds.intersection(each.kinds)) for each in known if each.is_alive), 1
         )

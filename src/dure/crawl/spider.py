@@ -38,6 +38,7 @@ RETRY: Final = RetryPolicy.of(10, base="2s", factor=2.0, cap="10m", jitter=0.5)
 claimed an attempt, begun or not: with few attempts a machine that dies often would lose some."""
 DEPTH_MAX: Final = 10_000
 """Links from a start address to a page, at most; lists that link to their next page go deep."""
+QUEUE_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class Crew:
     def __post_init__(self) -> None:
         if not 1 <= self.low <= self.high <= 10_000:
             raise ValueError(f"a crew needs 1 <= low <= high <= 10000, not {self.low}..{self.high}")
+
+
+PARSE_CREW: Final = Crew(1, 16)
+SAVE_CREW: Final = Crew(64, 512)
 
 
 @dataclass(eq=False)
@@ -65,6 +70,15 @@ class Stage:
     crew: Crew = field(default_factory=Crew)
     queue_max: int = 256
     """Pages that may lie between fetching and parsing before fetching is held back."""
+    parse_crew: Crew = PARSE_CREW
+    save_crew: Crew = SAVE_CREW
+    save_max: int = 512
+    """Pages that may lie between parsing and saving before parsing is held back."""
+    frontier_max: int | None = None
+    """Pages of one host that may wait to be fetched before earlier stages are held back."""
+    uses: tuple[str, ...] = ("http",)
+    """Resources a page takes a place of: cpu while it is parsed, db while it is saved, any
+    other from its fetch until it is saved."""
 
     @property
     def kind(self) -> str:
@@ -134,6 +148,11 @@ class Spider:
         timeout: Span | None = ...,
         crew: Crew | tuple[int, int] = ...,
         queue_max: int = ...,
+        parse_crew: Crew | tuple[int, int] = ...,
+        save_crew: Crew | tuple[int, int] = ...,
+        save_max: int = ...,
+        frontier_max: int | None = ...,
+        uses: Sequence[str] = ...,
     ) -> Callable[[Parse], Stage]: ...
 
     def stage(self, *parses: Parse, **terms: Any) -> Any:
@@ -154,15 +173,21 @@ class Spider:
         timeout: Span | None = None,
         crew: Crew | tuple[int, int] = (8, 256),
         queue_max: int = 256,
+        parse_crew: Crew | tuple[int, int] = PARSE_CREW,
+        save_crew: Crew | tuple[int, int] = SAVE_CREW,
+        save_max: int = 512,
+        frontier_max: int | None = None,
+        uses: Sequence[str] = ("http",),
     ) -> Stage:
         """Declare a stage without a decorator."""
         name = name or getattr(parse, "__name__", "")
         if name in self.stages:
             raise KindInvalid(f"The stage {name!r} of {self.name!r} is declared twice.")
-        if not name or not 1 <= queue_max <= 100_000:
+        bounds = (queue_max, save_max, 1 if frontier_max is None else frontier_max)
+        if not name or not all(1 <= bound <= QUEUE_MAX for bound in bounds):
             raise KindInvalid(
                 f"The stage {name!r} of {self.name!r} cannot be declared so.",
-                "It needs a name, and a queue_max of 1 to 100000 pages.",
+                f"It needs a name, and queues of 1 to {QUEUE_MAX} pages.",
             )
         stage = Stage(
             self,
@@ -171,8 +196,13 @@ class Spider:
             priority,
             retry or self.retry,
             self.timeout if timeout is None else seconds_of(timeout),
-            crew if isinstance(crew, Crew) else Crew(*crew),
+            _crew(crew),
             queue_max,
+            _crew(parse_crew),
+            _crew(save_crew),
+            save_max,
+            frontier_max,
+            tuple(uses),
         )
         self.stages[name] = stage
         return stage
@@ -205,3 +235,7 @@ class Spider:
 
     def __repr__(self) -> str:
         return f"<spider {self.name}: {', '.join(self.stages) or 'no stages'}>"
+
+
+def _crew(given: Crew | tuple[int, int]) -> Crew:
+    return given if isinstance(given, Crew) else Crew(*given)

@@ -10,7 +10,7 @@ from dure.core.adaptive import Bounds
 from dure.core.backoff import RetryPolicy
 from dure.core.duration import seconds_of
 from dure.core.errors import NotFound, SettingInvalid
-from dure.crawl.spider import Crew, Spider
+from dure.crawl.spider import Spider
 from dure.engine.kind import Kind
 from dure.fetch.host import Host
 from dure.ports.store import Script, Store
@@ -19,7 +19,13 @@ from dure.scripts import audit, crawls, names
 if TYPE_CHECKING:
     from dure.crawl.presence import Presence
 
-SIZES: Final = {"queue_max": (1, 100_000), "crew_low": (1, 10_000), "crew_high": (1, 10_000)}
+QUEUES: Final = ("frontier_max", "queue_max", "save_max")
+CREWS: Final = ("crew", "parse", "save")
+"""Who fetches, parses and saves, as `_low` and `_high` are written after it."""
+SIZES: Final = {
+    **dict.fromkeys(QUEUES, (1, 100_000)),
+    **{f"{crew}_{end}": (1, 10_000) for crew in CREWS for end in ("low", "high")},
+}
 RETRIES: Final = ("attempts", "base", "factor", "cap", "jitter")
 MANNERS: Final = ("delay", "concurrency")
 RESOURCES: Final = ("http", "cpu", "memory", "db")
@@ -34,9 +40,9 @@ class Tuning(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 def change(tuning: Tuning, stages: Collection[str], key: str, text: str) -> Tuning:
     """The tuning with one value changed. Raises SettingInvalid saying what would be accepted.
 
-    Keys: `STAGE.queue_max`, `STAGE.crew_low`, `STAGE.crew_high`, `STAGE.retry_attempts` (and
-    `_base`, `_factor`, `_cap`, `_jitter`), `host.delay`, `host.concurrency`, and `http`, `cpu`,
-    `memory`, `db` for places of a node.
+    Keys: `STAGE.frontier_max`, `STAGE.queue_max`, `STAGE.save_max`; `STAGE.crew_low`, `_high`
+    (also `parse_`, `save_`); `STAGE.retry_attempts`, `_base`, `_factor`, `_cap`, `_jitter`;
+    `host.delay`, `host.concurrency`; and `http`, `cpu`, `memory`, `db` for places of a node.
     """
     value = _read(key, text)
     where, _, name = key.rpartition(".")
@@ -55,7 +61,7 @@ def change(tuning: Tuning, stages: Collection[str], key: str, text: str) -> Tuni
     if not low <= value <= high:
         raise SettingInvalid(f"{key} cannot be {text}.", f"It accepts {low:g}..{high:g}.")
     changed = {**tuning.values, key: value}
-    _check_crew(changed, where)
+    _check_crews(changed, where)
     return Tuning(values=changed)
 
 
@@ -99,19 +105,23 @@ def apply_tuning(
     """Take the values up on one node."""
     values = tuning.values
     for name, stage in spider.stages.items():
-        crew = presence.crews[stage.kind]
-        high = int(values.get(f"{name}.crew_high", stage.crew.high))
-        low = min(int(values.get(f"{name}.crew_low", stage.crew.low)), high)
-        crew.resize(low, max(low, high))
-        capacity = int(values.get(f"{name}.queue_max", stage.queue_max))
-        presence.belts(stage).parse.resize(capacity)
+        line = presence.lines[stage.kind]
+        sizes = (stage.crew, stage.parse_crew, stage.save_crew)
+        for crew, size, word in zip(line.crews, sizes, CREWS, strict=True):
+            high = int(values.get(f"{name}.{word}_high", size.high))
+            low = int(values.get(f"{name}.{word}_low", min(size.low, high)))
+            crew.resize(low, max(low, high))
+        line.parse.queue.resize(int(values.get(f"{name}.queue_max", stage.queue_max)))
+        line.save.queue.resize(int(values.get(f"{name}.save_max", stage.save_max)))
+        if f"{name}.frontier_max" in values:
+            line.frontier.capacity = int(values[f"{name}.frontier_max"])
         kind = kinds[stage.kind]
         kind.terms = replace(kind.terms, retry=_retry(values, name, stage.retry))
     for name in RESOURCES:
         if name in values:
-            size = int(values[name])
-            presence.meter.bounds[name] = Bounds(1, size)
-            presence.meter.given[name] = presence.node.pacer.resources[name].size = size
+            places = int(values[name])
+            presence.meter.bounds[name] = Bounds(1, places)
+            presence.meter.given[name] = presence.node.pacer.resources[name].size = places
     presence.manners = {name: values[k] for name in MANNERS if (k := f"host.{name}") in values}
     for door in presence.bench.doors.values():
         treat(door.host, presence.manners)
@@ -135,16 +145,16 @@ def _read(key: str, text: str) -> float:
         raise SettingInvalid(f"{key} cannot be {text!r}: {error}.", "Give a number.") from error
 
 
-def _check_crew(values: Mapping[str, float], stage: str) -> None:
-    own = Crew()
-    low = values.get(f"{stage}.crew_low", own.low)
-    high = values.get(f"{stage}.crew_high", own.high)
-    given = {f"{stage}.crew_low", f"{stage}.crew_high"} <= values.keys()
-    if given and low > high:
-        raise SettingInvalid(
-            f"{stage}.crew_low ({low:g}) must not exceed {stage}.crew_high ({high:g}).",
-            "Change the other one first.",
-        )
+def _check_crews(values: Mapping[str, float], stage: str) -> None:
+    """What was changed must fit; a bound that was not follows the other one."""
+    for word in CREWS:
+        names = (f"{stage}.{word}_low", f"{stage}.{word}_high")
+        if set(names) <= values.keys() and values[names[0]] > values[names[1]]:
+            low, high = (f"{values[name]:g}" for name in names)
+            raise SettingInvalid(
+                f"{names[0]} ({low}) must not exceed {names[1]} ({high}).",
+                "Change the other one first.",
+            )
 
 
 def _checked_retry(values: dict[str, float], stage: str) -> Tuning:
@@ -174,6 +184,6 @@ def _unknown(key: str, stages: Collection[str]) -> SettingInvalid:
     return SettingInvalid(
         f"There is no setting {key!r}.",
         f"Write http, cpu, memory, db, host.delay, host.concurrency, or one of a stage "
-        f"({', '.join(sorted(stages))}): queue_max, crew_low, crew_high, retry_attempts, "
-        "retry_base, retry_factor, retry_cap, retry_jitter.",
+        f"({', '.join(sorted(stages))}): {', '.join(SIZES)}, "
+        f"{', '.join(f'retry_{each}' for each in RETRIES)}.",
     )

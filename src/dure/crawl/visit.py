@@ -27,6 +27,7 @@ from dure.stores.statement import shared
 if TYPE_CHECKING:
     from dure.crawl.crawler import Crawler
     from dure.crawl.presence import Presence
+    from dure.crawl.workbench import LaneGate
 
 YIELDS_MAX: Final = 100_000
 """What one page may yield; a stage that yields more is in a loop."""
@@ -52,29 +53,30 @@ class Visits:
 
     async def visit(self, stage: Stage, url: str, meta: Mapping[str, Any], depth: int) -> Outcome:
         """Fetch a page, parse it, and say what follows."""
-        crawler = self._crawler
-        gate, presence = crawler.here()
-        now = presence.clock.monotonic
-        course = await crawler.course(stage.spider, current().session)
-        worker = gate.begin()
-        started = now()
-        is_good = False
-        belts = presence.belts(stage)
+        gate, presence = self._crawler.here()
         try:
-            await belts.parse.enter()
-            try:
-                fetched = await crawler.fetcher.get(url)
-                presence.fetched(stage, len(fetched.body), now() - started)
-                answer = await self._parsed(
-                    stage, course, presence, self._page(fetched, meta), depth
-                )
-            finally:
-                belts.parse.leave()
+            fetched = await self._fetched(stage, url, gate, presence)
+            answer = await self._parsed(stage, presence, self._page(fetched, meta), depth)
+            gate.saving(await gate.line.save.begin())
+        except BaseException:  # also when it is cancelled: the store is not going to hear of it
+            gate.gave_up()
+            raise
+        return answer
+
+    async def _fetched(
+        self, stage: Stage, url: str, gate: "LaneGate", presence: "Presence"
+    ) -> Fetched:
+        """Fetch a page and hand it over; a full queue keeps its worker here."""
+        now = presence.clock.monotonic
+        worker, started, is_good = gate.begin(), now(), False
+        try:
+            fetched = await self._crawler.fetcher.get(url)
+            presence.fetched(stage, len(fetched.body), now() - started)
             is_good = True
-            await presence.save.enter()
-            return answer
+            await gate.line.parse.queue.enter()
         finally:
             gate.end(worker, is_good=is_good, took=now() - started, now=now())
+        return fetched
 
     async def parse_again(
         self, stage: Stage, key: str, meta: Mapping[str, Any], depth: int
@@ -99,26 +101,30 @@ class Visits:
     def _page(self, fetched: Fetched, meta: Mapping[str, Any]) -> Page:
         return Page(fetched, meta=meta, reader=self._crawler.reader)
 
-    async def _parsed(
-        self,
-        stage: Stage,
-        course: Course,
-        presence: "Presence",
-        page: Page,
-        depth: int,
-    ) -> Outcome:
-        at = self._crawler.now()
-        clock = presence.clock.monotonic
-        began = clock()
+    async def _parsed(self, stage: Stage, presence: "Presence", page: Page, depth: int) -> Outcome:
+        """Parse a page and hand over what it brings; a full queue keeps its worker here."""
+        line = presence.lines[stage.kind]
+        worker, is_good = await line.parse.begin(), False
         try:
-            found = await parse(stage, page, at)
-            page.let_go()
-            jobs = await self._jobs(stage.spider, course, page.url, depth, found)
-        except Exception as error:  # whatever a stage raises: the page must not be fetched again
-            presence.parse_failed(stage, describe(error))
-            return self._spilled(stage, page, depth, at)
-        presence.parsed(stage, clock() - began, items=found.items, children=len(jobs))
-        return Done(writes=found.writes, then=jobs)
+            at = self._crawler.now()
+            began = presence.clock.monotonic()
+            course = await self._crawler.course(stage.spider, current().session)
+            try:
+                found = await parse(stage, page, at)
+                page.let_go()
+                jobs = await self._jobs(stage.spider, course, page.url, depth, found)
+            except Exception as error:  # whatever a stage raises: it must not be fetched again
+                presence.parse_failed(stage, describe(error))
+                answer = self._spilled(stage, page, depth, at)
+            else:
+                is_good = True
+                took = presence.clock.monotonic() - began
+                presence.parsed(stage, took, items=found.items, children=jobs)
+                answer = Done(writes=found.writes, then=jobs)
+            await line.save.queue.enter()
+        finally:
+            line.parse.end(worker, is_good=is_good)
+        return answer
 
     def _spilled(self, stage: Stage, page: Page, depth: int, at: float) -> Outcome:
         fetched = page.fetched

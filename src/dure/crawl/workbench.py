@@ -9,12 +9,14 @@ a heap and nothing else.
 
 import asyncio
 import heapq
+from collections import deque
 from collections.abc import Callable
 from math import inf, isinf
 from typing import TYPE_CHECKING, Final
 
-from dure.crawl.crew import Crew, Worker
+from dure.crawl.crew import Worker
 from dure.crawl.flow import Flow
+from dure.crawl.lines.line import Line
 from dure.fetch.host import Host
 from dure.ports.clock import Clock
 
@@ -110,46 +112,72 @@ class Door:
 class LaneGate:
     """Before one host's pages of one stage: the host's door, and the stage's workers."""
 
-    def __init__(self, door: Door, crew: Crew, presence: "Presence") -> None:
+    def __init__(self, door: Door, line: Line, presence: "Presence") -> None:
         self.door = door
-        self.crew = crew
+        self.line = line
+        self.crew = line.crew
         self.presence = presence
+        self.running = 0
+        """Pages that were claimed and are not committed yet."""
+        self._saving: deque[Worker] = deque()
+        self._unsaved = 0
+        """Pages that ended without anything to save and are not settled yet."""
 
     def room(self) -> int:
         free = self.crew.room()
         if free <= 0:
             self.crew.refused(self.door.reopen_later())
             return 0
-        return min(self.door.room(), free)
+        room = min(self.door.room(), free)
+        if room <= 0 or not self.line.later:
+            return room
+        ahead = self.line.room(self.door.host.name, self.running, self.door.reopen_later)
+        return room if ahead is None else min(room, max(ahead, 0))
 
     def take(self, count: int) -> None:
+        self.running += count
         self.door.flow.taken += count
         self.crew.flow.taken += count
 
     def untake(self, count: int) -> None:
+        self.running -= count
         self.door.flow.taken -= count
         self.crew.flow.taken -= count
         if count:
             self.door.reopen()
 
     def settle(self, count: int) -> None:
+        self.running -= count
         self.door.flow.settle(count)
         self.crew.flow.settle(count)
-        self.presence.settled(count)
+        for _ in range(count):
+            if self._unsaved:
+                self._unsaved -= 1
+            elif self._saving:
+                self.line.save.end(self._saving.popleft(), is_good=True)
         self.door.ease()
 
     def begin(self) -> Worker:
         """A page is begun: who works on it."""
         self.door.flow.begun += 1
         self.crew.flow.begun += 1
+        self.line.frontier.take(self.door.host.name)
         return self.crew.begin()
 
     def end(self, worker: Worker, *, is_good: bool, took: float, now: float) -> None:
-        """The page is through, its outcome not yet committed."""
+        """The page was fetched, or could not be."""
         self.door.flow.ended += 1
         self.crew.flow.ended += 1
         self.crew.end(worker, is_good=is_good, took=took, now=now)
         self.door.ease()
+
+    def saving(self, worker: Worker) -> None:
+        """The page is on its way into the store; its worker is free once it is there."""
+        self._saving.append(worker)
+
+    def gave_up(self) -> None:
+        """The page has nothing to save."""
+        self._unsaved += 1
 
     def is_thirsty(self) -> bool:
         """What it lacks comes by itself."""

@@ -159,7 +159,7 @@ class RobotsDisallowed(FetchError):
 
 
 class RobotsUnreachable(FetchError):
-    """robots.txt could not be read, which forbids everything until it can. Nothing was sent."""
+    """robots.txt could not be read, which forbids everything until it can."""
 
     code = "robots_unreachable"
     failure = Failure.BLOCKED
@@ -230,8 +230,9 @@ def cure(error: FetchError) -> Outcome:
     """What a failed fetch means for the job that asked for it."""
     text = f"{type(error).__name__}: {error}"
     match error:
-        # Nothing was sent in these two, so the job has not used an attempt.
-        case HostResting() | RobotsUnreachable():
+        # Nobody was asked, so the job has not used an attempt. A robots.txt that cannot be read
+        # uses one: else what waits for a host that is gone would wait for ever.
+        case HostResting():
             return Wait(WAIT_SECONDS if error.retry_after is None else error.retry_after, text)
         case RobotsDisallowed():
             return Skip(text)

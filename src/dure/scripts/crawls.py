@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dure.core.state import State
-from dure.core.stream import kind_of
+from dure.core.stream import kind_of, lane_of
 from dure.ports.rows import Query, Row
 from dure.ports.store import Script
-from dure.scripts import cells
+from dure.scripts import cells, names
 from dure.scripts.cells import Texts
 
 SPACE = "crawl"
@@ -80,6 +80,20 @@ def standings(session: str) -> Script[list[Standing]]:
         Standing(kind_of(row["stream"]), State(row["state"]), row["jobs"], row["attempts"] or 0)
         for row in rows
     ]
+
+
+def waiting(session: str) -> Script[dict[tuple[str, str], int]]:
+    """How many of a session's jobs could be claimed, by the names of kind and lane."""
+    rows = yield Query("crawl_waiting", {"session": session})
+    if not rows:
+        return {}
+    kinds = yield from names.kind_names()
+    lanes = yield from names.lane_names(lane_of(row["stream"]) for row in rows)
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        place = (kinds[kind_of(row["stream"])], lanes[lane_of(row["stream"])])
+        found[place] = found.get(place, 0) + row["jobs"]
+    return found
 
 
 def errors(session: str, most: int) -> Script[Mapping[str, int]]:

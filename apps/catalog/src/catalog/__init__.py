@@ -1,0 +1,1 @@
+"""A shop crawled in five stages: bounded, resumable, steered while it runs."""
