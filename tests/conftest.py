@@ -18,8 +18,8 @@ from tests.shared_database import SharedDatabase
 from dure.stores.postgres import PostgresStore
 from dure.testing.postgres import OwnServer
 
-settings.register_profile("quick", max_examples=30)
-settings.register_profile("thorough", max_examples=150)
+settings.register_profile("quick", max_examples=30, deadline=None)
+settings.register_profile("thorough", max_examples=150, deadline=None)
 settings.load_profile("quick")
 """`make test` asks for the thorough one."""
 
