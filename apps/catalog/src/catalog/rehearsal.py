@@ -15,23 +15,23 @@ from catalog import desk
 from catalog.figures import dashboard_of
 from catalog.program import Catalog, Plan
 from catalog.report import Account, account_of
-from catalog.screen import account_lines, dashboard_lines
+from catalog.screen import dashboard_lines
 from catalog.words import Words, language_of
 from dure.core.errors import NotFound, SettingInvalid
 from dure_sandbox.faults.fault import Fault
 from dure_sandbox.sandbox import Sandbox
 from dure_sandbox.shop.site import ShopOptions
 
-PRODUCTS: Final = 3000
+PRODUCTS: Final = 2000
 SECONDS_MAX: Final = 115.0
 _DEAD: Final = "http://127.0.0.9:9"
 _PAUSE_SECONDS: Final = 2.0
 _FAULTS: Final = (
-    Fault(kind="throttle", site="shop", path="/products/*", skip=200, count=4, retry_after=1.0),
+    Fault(kind="throttle", site="shop", path="/products/*", skip=200, count=2, retry_after=1.0),
     Fault(kind="status", site="shop", path="/products/*", share=0.02, count=40, status=500),
     Fault(kind="reset", site="shop", path="/products/*", share=0.01, count=20),
     Fault(kind="cut_body", site="shop", path="/products/*", share=0.01, count=20),
-    Fault(kind="slow_start", site="shop", path="/products/*", share=0.005, count=15, seconds=2.0),
+    Fault(kind="slow_start", site="shop", path="/products/*", share=0.01, count=15, seconds=1.5),
 )
 
 
@@ -129,11 +129,8 @@ class Rehearsal:
         right, twice = await self._compare(account)
         struck = Counter(entry.fault for entry in box.log.entries if entry.fault)
         told = ", ".join(f"{kind} {count}" for kind, count in sorted(struck.items()))
-        _say("\n".join(account_lines(account, words)))
         _say(words("try_struck", struck=told))
-        _say(
-            words("try_right", right=right, count=PRODUCTS, again=len(again), twice=twice),
-        )
+        _say(words("try_right", right=right, count=PRODUCTS, again=len(again), twice=twice))
         is_good = (
             code == 0
             and account.is_accounted
