@@ -1,4 +1,4 @@
-"""Cells: changed one after another, whoever asks; leaders, who are one of them."""
+"""Cells: changed one after another, whoever asks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dure.ports.store import Store
-from dure.scripts import cells, leaders
+from dure.scripts import cells
 from dure.scripts.cells import Texts
 
 if TYPE_CHECKING:
@@ -87,46 +87,3 @@ async def test_no_change_is_lost_among_eight_nodes_that_overlap_in_any_order(nod
 
     assert 160 == len(answers)
     assert {"a": "80", "b": "120", "c": "80", "d": "120"} == await stores[0].read(cells.read("s"))
-
-
-async def test_one_worker_leads_at_a_time(store: Store) -> None:
-    """X21"""
-    assert await store.run(leaders.lead("sweep", 1, 10.0, 100.0))
-
-    assert not await store.run(leaders.lead("sweep", 2, 10.0, 109.9))
-    assert await store.run(leaders.lead("report", 2, 10.0, 109.9))
-    led = await store.read(leaders.leader_of("sweep", 109.9))
-    assert led is not None
-    assert 1 == led.worker
-
-
-async def test_a_leader_that_renews_goes_on_leading(store: Store) -> None:
-    """X21"""
-    await store.run(leaders.lead("sweep", 1, 10.0, 100.0))
-
-    assert await store.run(leaders.lead("sweep", 1, 10.0, 109.0))
-
-    assert not await store.run(leaders.lead("sweep", 2, 10.0, 118.9))
-
-
-async def test_the_lead_is_free_when_its_lease_ends_or_its_leader_resigns(store: Store) -> None:
-    """X12 X21"""
-    await store.run(leaders.lead("sweep", 1, 10.0, 100.0))
-
-    assert await store.run(leaders.lead("sweep", 2, 10.0, 110.0))
-    assert not await store.run(leaders.resign("sweep", 1, 111.0))
-    assert await store.run(leaders.resign("sweep", 2, 111.0))
-
-    assert await store.read(leaders.leader_of("sweep", 111.0)) is None
-    assert await store.run(leaders.lead("sweep", 3, 10.0, 111.0))
-
-
-async def test_of_many_nodes_that_want_to_lead_one_does(nodes: Nodes) -> None:
-    """X21"""
-    stores = await nodes(5)
-
-    answers = await asyncio.gather(
-        *(store.run(leaders.lead("sweep", n, 10.0, 100.0)) for n, store in enumerate(stores))
-    )
-
-    assert 1 == sum(answers)

@@ -9,6 +9,8 @@ from dure_sandbox import Fault
 from newsroom.prompts import KINDS, STEPS
 from newsroom.rehearsal import at_work
 
+pytestmark = pytest.mark.slow
+
 
 @in_virtual_time
 async def test_every_call_demands_json_by_a_strict_schema() -> None:

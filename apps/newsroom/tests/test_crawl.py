@@ -3,6 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
+import pytest
+
 from dure import State
 from dure.testing import in_virtual_time
 from dure_sandbox import Fault
@@ -10,6 +12,8 @@ from newsroom.reading import Reading
 from newsroom.rehearsal import Stage, at_work
 from newsroom.sections import SECTIONS
 from newsroom.settings import Settings
+
+pytestmark = pytest.mark.slow
 
 
 async def listed(stage: Stage) -> set[str]:

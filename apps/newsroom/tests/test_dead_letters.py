@@ -9,6 +9,8 @@ from dure_sandbox import Fault
 from newsroom.alerts import ALERT
 from newsroom.rehearsal import ALERTS, at_work
 
+pytestmark = pytest.mark.slow
+
 WRONG = Fault(kind="bad_request", site="ai", count=3)
 
 

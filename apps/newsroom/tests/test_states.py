@@ -9,6 +9,8 @@ from dure_sandbox import Fault
 from newsroom.prompts import KINDS
 from newsroom.rehearsal import Stage, at_work
 
+pytestmark = pytest.mark.slow
+
 MINUTE = 60.0
 
 
