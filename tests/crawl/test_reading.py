@@ -171,6 +171,11 @@ def test_export_refuses_forms_it_does_not_know() -> None:
     [
         ("product.queue_max", "0", "1..100000"),
         ("product.queue_max", "many", "Give a number"),
+        ("product.crew_high", "2.5", "whole number"),
+        ("host.concurrency", "1.5", "whole number"),
+        ("product.retry_attempts", "2.5", "whole number"),
+        ("http", "0.5", "whole number"),
+        ("http", "nan", "1..100000"),
         ("produkt.queue_max", "5", "no setting 'produkt.queue_max'"),
         ("host.delay", "-1", "cannot be"),
         ("product.retry_factor", "0.5", "cannot retry like that"),
