@@ -97,6 +97,12 @@ def test_selectors_are_tried_on_a_page(dure: Dure, site: str) -> None:
     assert [item["href"] for item in ran.items] == ["/list/1"]
 
 
+def test_what_is_no_selector_is_refused_before_the_page_is_fetched(dure: Dure) -> None:
+    ran = dure("crawl", "shell", "http://127.0.0.1:1/", "--css", "a[[")
+
+    assert (ran.code, "is no CSS selector" in ran.err) == (2, True)
+
+
 def test_what_cannot_be_crawled_is_refused_with_a_sentence(dure: Dure, tmp_path: Path) -> None:
     missing = dure("crawl", "run", str(tmp_path / "none.toml"))
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
@@ -104,3 +110,7 @@ def test_what_cannot_be_crawled_is_refused_with_a_sentence(dure: Dure, tmp_path:
     empty.write_text("x = 1\n")
     nothing = dure("crawl", "run", str(empty))
     assert (nothing.code, "has 0 spiders" in nothing.err) == (2, True)
+    aimless = tmp_path / "aimless.toml"
+    aimless.write_text('name = "aimless"\nstart = []\n[stages.page]\n')
+    nowhere = dure("crawl", "run", str(aimless), "--store", str(tmp_path / "aimless.db"))
+    assert (nowhere.code, "no start address" in nowhere.err) == (2, True)

@@ -11,7 +11,7 @@ import pytest
 from multidict import CIMultiDict
 from pyarrow import parquet
 
-from dure.core.errors import ConfigError, KindInvalid, SettingInvalid
+from dure.core.errors import ConfigError, KindInvalid, NotFound, SettingInvalid
 from dure.crawl import Missing, Page, Spider
 from dure.crawl.export import export
 from dure.crawl.feed import Unreadable, read_feed, read_sitemap
@@ -124,6 +124,12 @@ async def test_a_shop_is_crawled_by_a_file_and_its_items_exported(
             for form in ("jsonl", "csv", "parquet")
         ]
 
+        lost = tmp_path / "none" / "items.csv"
+        with pytest.raises(ConfigError, match="cannot be written"):
+            await export(t.store, run.session, lost)
+        with pytest.raises(NotFound, match="no items of type 'Produkt'"):
+            await export(t.store, run.session, tmp_path / "items.csv", kind="Produkt")
+
     assert counts == [25, 25, 25]
     lines = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
     assert sorted(line["sku"] for line in lines) == sorted(f"S{n}" for n in range(25))
@@ -141,6 +147,8 @@ async def test_a_shop_is_crawled_by_a_file_and_its_items_exported(
         (SHEET.replace('item = "Product"', ""), "needs both"),
         (SHEET.replace('key = "sku"', 'key = "id"'), "no field 'id'"),
         (SHEET.replace("delay = 0.0", "delay = true"), "not a spider"),
+        (SHEET.replace("a.next", "a[["), "is no CSS selector"),
+        (SHEET.replace('"h1"', '""'), "is no CSS selector"),
     ],
 )
 def test_a_wrong_file_is_refused_saying_what_is_wrong(
@@ -163,6 +171,11 @@ def test_export_refuses_forms_it_does_not_know() -> None:
     [
         ("product.queue_max", "0", "1..100000"),
         ("product.queue_max", "many", "Give a number"),
+        ("product.crew_high", "2.5", "whole number"),
+        ("host.concurrency", "1.5", "whole number"),
+        ("product.retry_attempts", "2.5", "whole number"),
+        ("http", "0.5", "whole number"),
+        ("http", "nan", "1..100000"),
         ("produkt.queue_max", "5", "no setting 'produkt.queue_max'"),
         ("host.delay", "-1", "cannot be"),
         ("product.retry_factor", "0.5", "cannot retry like that"),

@@ -8,6 +8,7 @@ import dure
 from dure import State
 from dure.core.errors import SettingInvalid
 from dure.core.filter import JobFilter
+from dure.ports.store import Hint
 from dure.testing import in_virtual_time, running
 
 
@@ -57,6 +58,30 @@ async def test_a_pause_without_drain_stops_running_work_and_gives_it_back(
         assert held.state in {State.PENDING, State.SUSPENDED}
         assert 0 == held.attempt
         assert State.SUCCESS is (await t.job(job.id)).state
+
+
+@in_virtual_time
+async def test_work_resumed_before_its_node_has_heard_of_it_is_not_suspended_for_good(
+    app: dure.App, ended: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """X16: another process ends a session's pause, and its hint is late or lost."""
+    async with running(app) as t:
+        await t.commands.pause("session", "s", by="test")
+        await t.advance("5s")
+        job = await t.enqueue(slow("one"), session="s")
+        tell = t.store.hint
+
+        async def deaf(hint: Hint) -> None:
+            if hint.topic != "control":
+                await tell(hint)
+
+        monkeypatch.setattr(t.store, "hint", deaf)
+        await t.commands.resume("session", "s", by="test")
+        await t.advance("2m")
+
+        assert ["one"] == ended
+        done = await t.job(job.id)
+        assert (State.SUCCESS, 1) == (done.state, done.attempt)
 
 
 @in_virtual_time

@@ -155,11 +155,14 @@ async def _account(screen: Screen, app: "App", run: "Run", *, is_over: bool) -> 
         counts[each.state.name.lower()] = counts.get(each.state.name.lower(), 0) + each.jobs
     left = sum(each.jobs for each in standings if each.state not in FINAL)
     failed = counts.get(State.FAILED.name.lower(), 0)
+    cancelled = counts.get(State.CANCELLED.name.lower(), 0)
+    done = sum(counts.values()) - left - cancelled
     saved = (
         ", ".join(counted(number, f"{name} item") for name, number in items.items()) or "no item"
     )
-    sentence = f"Saved {saved}; {counted(sum(counts.values()) - left, 'page')} done"
+    sentence = f"Saved {saved}; {counted(done, 'page')} done"
     sentence += f", {failed:,} of them failed" if failed else ""
+    sentence += f", {cancelled:,} cancelled" if cancelled else ""
     sentence += f", {left:,} left: the same command goes on." if left else "."
     item = {"name": run.session, "counts": counts, "items": items, "left": left, "is_over": is_over}
     screen.done(item, sentence)
@@ -176,8 +179,11 @@ def try_selectors(screen: Screen, given: Given) -> int:
 async def _try(screen: Screen, given: Given) -> int:
     from dure.cli.screen import Column
     from dure.crawl import Page
+    from dure.crawl.page import check_selector
     from dure.fetch import Fetcher, FetchPolicy
 
+    for css in given.css:
+        check_selector(css)
     async with Fetcher(FetchPolicy(allow=tuple(given.allow))) as fetcher:
         page = Page(await fetcher.get(given.url))
     screen.say(f"{page.status} {page.url}: {len(page.body):,} bytes, {page.fetched.charset}.")

@@ -135,12 +135,17 @@ class Crawler:
         `again` begins a new one in any case. Beginning twice changes nothing.
         """
         chosen = self.spiders[spider] if isinstance(spider, str) else spider
+        requests = chosen.requests()
+        if not requests:
+            raise KindInvalid(
+                f"The spider {chosen.name!r} has no start address.", "Give it one or more."
+            )
         run = await self._run_to_go_on(chosen, session, again=again)
         if run is None:
             run = await self._new_run(chosen, session)
         course = Course(run, self.store)
         jobs = []
-        for request in chosen.requests():
+        for request in requests:
             address = address_of(request.url, request.url, request.stage.kind)
             if address is None:
                 raise KindInvalid(

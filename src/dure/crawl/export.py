@@ -4,10 +4,11 @@ import csv
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from dure.core.errors import ConfigError
+from dure.core.errors import ConfigError, NotFound
 from dure.ports.store import Store
 from dure.scripts import crawls
 
@@ -44,13 +45,21 @@ async def export(store: Store, session: str, to: Path, *, form: str = "", kind: 
                 f"Name one with --type, or export to jsonl: {form} has one set of columns.",
             )
         kind = next(iter(counts), "")
+    if kind and kind not in counts:
+        known = ", ".join(counts) or "none"
+        raise NotFound(f"{session} has no items of type {kind!r}.", f"It has: {known}.")
     beside = to.with_name(f".{to.name}.{os.getpid()}")
     write = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[form]
     try:
         count = await write(items_of(store, session, kind), beside)
         beside.replace(to)
+    except OSError as error:
+        raise ConfigError(
+            f"{to} cannot be written: {error.strerror}.", "Name a file in a folder that is there."
+        ) from error
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
     return count
 
 

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
+from dure.core.errors import ConfigError
 from dure.core.state import Priority
 from dure.crawl.article import Article, Reader
 from dure.crawl.feed import Entry, Sitemap, read_feed, read_sitemap
@@ -23,6 +24,14 @@ _SPACE: Final = re.compile(r"\s+")
 
 class Missing(LookupError):
     """A page lacks what its stage needs: the site has changed, or this is another kind of page."""
+
+
+def check_selector(css: str) -> None:
+    """Raises ConfigError for what is no selector: before a page is fetched for it."""
+    try:
+        LexborHTMLParser("").css(css)
+    except SelectolaxError as error:
+        raise ConfigError(f"{css!r} is no CSS selector.", "Write one like 'ul.list a'.") from error
 
 
 class Page:

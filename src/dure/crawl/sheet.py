@@ -24,7 +24,7 @@ import msgspec
 from selectolax.lexbor import LexborNode
 
 from dure.core.errors import ConfigError
-from dure.crawl.page import Missing, Page, tidy
+from dure.crawl.page import Missing, Page, check_selector, tidy
 from dure.crawl.spider import DEPTH_MAX, Spider
 from dure.fetch.policy import FetchPolicy, Manners, Robots
 
@@ -105,7 +105,17 @@ def read_sheet(path: Path) -> Sheet:
             )
         if rule.key and rule.key not in rule.fields:
             raise ConfigError(f"{path}: stage {name!r} has no field {rule.key!r} for its `key`.")
+        for css in _selectors(rule):
+            check_selector(css)
     return sheet
+
+
+def _selectors(rule: StageRule) -> Iterator[str]:
+    """Every selector of a stage."""
+    yield from (follow.css for follow in rule.follow)
+    yield from (each if isinstance(each, str) else each.css for each in rule.fields.values())
+    if rule.each:
+        yield rule.each
 
 
 def spider_of(sheet: Sheet) -> Spider:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -28,6 +29,8 @@ SIZES: Final = {
 }
 RETRIES: Final = ("attempts", "base", "factor", "cap", "jitter")
 MANNERS: Final = ("delay", "concurrency")
+FRACTIONS: Final = ("host.delay", "_base", "_factor", "_cap", "_jitter")
+"""How keys end whose values may be anything between two whole numbers."""
 RESOURCES: Final = ("http", "cpu", "memory", "db")
 
 
@@ -45,6 +48,8 @@ def change(tuning: Tuning, stages: Collection[str], key: str, text: str) -> Tuni
     `host.delay`, `host.concurrency`; and `http`, `cpu`, `memory`, `db` for places of a node.
     """
     value = _read(key, text)
+    if not key.endswith(FRACTIONS) and isfinite(value) and value % 1:
+        raise SettingInvalid(f"{key} cannot be {text}.", "It accepts a whole number.")
     where, _, name = key.rpartition(".")
     if where == "host" and name in MANNERS:
         low, high = (0.0, 86400.0) if name == "delay" else (1, 10_000)

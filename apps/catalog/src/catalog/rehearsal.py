@@ -17,7 +17,7 @@ from catalog.program import Catalog, Plan
 from catalog.report import Account, account_of
 from catalog.screen import dashboard_lines
 from catalog.words import Words, language_of
-from dure.core.errors import NotFound, SettingInvalid
+from dure.core.errors import DureError, NotFound, SettingInvalid
 from dure_sandbox.faults.fault import Fault
 from dure_sandbox.sandbox import Sandbox
 from dure_sandbox.shop.site import ShopOptions
@@ -172,11 +172,28 @@ async def rehearse(store: str, words: Words) -> int:
 
 def main() -> int:
     words = Words(language_of(os.environ.get("LANG", "")))
+    try:
+        return _rehearsed(words)
+    except TimeoutError:
+        _complain(words("try_late", seconds=f"{SECONDS_MAX:g}"))
+        return 1
+    except DureError as error:
+        _complain(f"{words('error')}: {error.message} {error.hint or ''}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def _rehearsed(words: Words) -> int:
     store = os.environ.get("STORE", "")
     if store:
         return asyncio.run(rehearse(store, words))
     with TemporaryDirectory(prefix="catalog-") as folder:
         return asyncio.run(rehearse(str(Path(folder, "catalog.db")), words))
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _say(text: str) -> None:

@@ -93,6 +93,10 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "상점과 일치: {right}/{count}. 저장 후 재요청: {again}. 중복 저장: {twice}.",
         ),
         "try_good": ("All of it is as promised.", "모두 약속대로입니다."),
+        "try_late": (
+            "The rehearsal was not over within {seconds} s: this machine is too busy for it.",
+            "시연이 {seconds}초 안에 끝나지 않았습니다. 이 컴퓨터가 너무 바쁩니다.",
+        ),
         "try_bad": ("This is not as promised.", "약속과 다릅니다."),
         "error": ("error", "오류"),
         "hint": ("what to do", "조치"),

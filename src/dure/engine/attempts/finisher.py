@@ -244,6 +244,8 @@ _GIVEN_BACK: Final = Cause(Event.GIVE_BACK)
 _STOPS: Final = {
     Stop.TIMEOUT: Cause(Event.TIMEOUT, error=_TIMED_OUT),
     Stop.PAUSED: _GIVEN_BACK,
-    Stop.HELD: Cause(Event.SUSPEND, reason="paused"),
+    # Due at once: whether its session is paused still, the store says. This node may not have
+    # heard of the resume yet, and what it suspended now nobody would ever resume.
+    Stop.HELD: Cause(Event.WAIT, reason="paused"),
     Stop.SHUTDOWN: _GIVEN_BACK,
 }
