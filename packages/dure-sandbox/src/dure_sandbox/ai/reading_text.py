@@ -77,7 +77,7 @@ def source_of(text: str) -> Source:
         stem for found in _WORD.findall(text) if (stem := _stem(found)) not in _EMPTY_WORDS
     )
     ranked = sorted(counts.items(), key=lambda each: (-each[1] * len(each[0]), each[0]))
-    terms = tuple(word for word, _ in ranked if len(word) > 1)
+    terms = tuple(word for word, _ in ranked if len(word) > 1 and not word.endswith("다"))
     return Source(tuple(sentences), terms or ("내용",))
 
 
