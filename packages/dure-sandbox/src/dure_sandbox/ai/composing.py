@@ -93,15 +93,15 @@ class Composer:
         made: dict[str, object] = {}
         for name, part in schema.get("properties", {}).items():
             made[name] = self._value(part, name, place, depth + 1)
-        self._agree(schema, made)
+        self._agree(schema, made, place)
         return made
 
-    def _agree(self, schema: Schema, made: dict[str, object]) -> None:
-        """The answer of a question is one of its choices, where its own schema allows that."""
+    def _agree(self, schema: Schema, made: dict[str, object], place: int) -> None:
+        """The answer of a question is the choice it is about, where its own schema allows that."""
         choices = made.get("choices", made.get("options"))
         if not isinstance(choices, list) or not choices:
             return
-        place = mixed(self._seed, self._written, 7) % len(choices)
+        place %= len(choices)
         for name, part in schema["properties"].items():
             if "answer" not in name and "correct" not in name:
                 continue
