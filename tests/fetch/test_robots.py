@@ -14,6 +14,7 @@ from dure.testing.wire import Answer, ScriptedWire
 
 SITE = "https://site.example"
 MANNERS = Manners(delay=0.0, wait_max=1.0)
+IGNORING = FetchPolicy(robots=Robots.IGNORE)
 
 
 def crawler(robots: Callable[[Call], Answer], **rules: object) -> tuple[Fetcher, ScriptedWire]:
@@ -129,6 +130,17 @@ async def test_ignoring_robots_txt_is_a_visible_decision_of_the_operator() -> No
 
     assert wire.asked_robots == 0
     assert fetcher.policy.robots is Robots.IGNORE
+
+
+@pytest.mark.parametrize(("policy", "said"), [(FetchPolicy.for_api(), 0), (IGNORING, 1)])
+async def test_only_a_crawl_says_that_robots_txt_is_ignored(
+    policy: FetchPolicy, said: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "dure.fetch")
+    async with Fetcher(policy, wire=ScriptedWire(lambda _: Answer())):
+        pass
+
+    assert said == caplog.text.count("robots.txt is not read")
 
 
 @in_virtual_time

@@ -4,9 +4,11 @@ import msgspec
 import pytest
 
 from dure import State
+from dure.ai import Question
+from dure.ai.local.provider import Local
 from dure.testing import in_virtual_time
 from dure_sandbox import Fault
-from newsroom.prompts import KINDS, STEPS
+from newsroom.prompts import KINDS, STEPS, Card, TermCards
 from newsroom.rehearsal import at_work
 
 pytestmark = pytest.mark.slow
@@ -68,6 +70,37 @@ async def test_an_answer_that_fits_is_kept_with_its_model_and_prompt() -> None:
         assert msgspec.json.decode(row["answer"], type=types[row["kind"]])
         assert f"{row['kind']}@1" == row["prompt"]
         assert row["model"]
+
+
+async def test_the_model_on_this_machine_asks_two_different_questions() -> None:
+    """A3 Z4"""
+    body = (
+        "한국은행은 기준금리를 연 2.5%로 동결했다. 물가 상승률은 목표 수준에 가까워졌다. "
+        "가계부채는 지난해보다 늘었다. 환율은 안정된 흐름을 보였다."
+    )
+    quizzes = []
+    for step in STEPS[3:]:
+        prompt = step.prompt
+        question = Question(
+            name=prompt.name,
+            system=prompt.system,
+            text=body,
+            schema=prompt.schema,
+            output_max=prompt.output_max,
+            task=prompt.task,
+        )
+        answer = await Local().ask(question)
+        quizzes.append(step.decode(answer.text))
+
+    content, term = quizzes
+    assert content.question != term.question
+    assert all(each.answer in each.choices for each in quizzes)
+
+
+def test_a_term_that_a_model_explains_twice_is_one_card() -> None:
+    cards = TermCards([Card("환율", "하나"), Card("금리", "둘"), Card("환율", "셋")])
+
+    assert ["환율", "금리"] == [card.term for card in cards.cards]
 
 
 @in_virtual_time

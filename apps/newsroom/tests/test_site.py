@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from prometheus_client.parser import text_string_to_metric_families
 
 from dure_sandbox import Fault
+from newsroom import pages
 from newsroom.prompts import KINDS
+from newsroom.reading import Shown
 from newsroom.rehearsal import ADMIN, READER
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ async def test_an_editor_resumes_what_an_empty_wallet_has_suspended(desk: Desk) 
     for token, status in ((None, 401), ("not-the-right-token", 401), (READER, 403)):
         assert status == await desk.status("POST", f"{JOBS}/resume?reason=QUOTA", token)
     assert 400 == await desk.status("POST", f"{JOBS}/resume", ADMIN)
+    assert 400 == await desk.status("GET", f"{JOBS}/dead-letters?limit=0", READER)
     headers = {"Authorization": f"Bearer {ADMIN}"}
     async with desk.http.post(f"{JOBS}/resume?reason=QUOTA", headers=headers) as answer:
         body = await answer.json()
@@ -77,3 +80,27 @@ async def test_a_scraper_reads_the_newsrooms_and_the_engines_metrics(desk: Desk)
     assert {"crawler_articles", "ai_job_processed", "openai_api_latency_seconds"} <= families
     assert {"dure_jobs", "dure_moves", "dure_limit_used_ratio", "dure_kind_slots"} <= families
     assert 200 == await desk.status("GET", "/health/ready")
+
+
+def test_a_page_of_another_kind_is_not_called_taken_back_by_its_publisher() -> None:
+    """A1"""
+    foreign = Shown(
+        id="001-0000000001",
+        oid="001",
+        aid="0000000001",
+        section="finance",
+        url="https://news.test/1",
+        kept="foreign",
+        version=0,
+        title="",
+        press="",
+        characters=0,
+        is_urgent=False,
+        published_at=None,
+        edited_at=None,
+        first_seen_at=0.0,
+        answers={},
+    )
+
+    assert "A page of another kind" in pages.article(foreign, "en", 200)
+    assert "다른 형식의 페이지" in pages.article(foreign, "ko", 200)

@@ -54,6 +54,29 @@ def compose(schema: dict[str, Any], text: str = ARTICLE) -> Any:
     return Composer(schema, source_of(text), 1).answer()
 
 
+def test_what_a_card_says_is_about_its_own_term_and_no_term_is_a_verb() -> None:
+    """Z3"""
+    for seed in range(20):
+        made: Any = Composer(QUIZ, source_of(ARTICLE), seed).answer()
+        assert all(card["term"] in card["definition"] for card in made["terms"])
+        terms = [card["term"] for card in made["terms"]]
+        assert len(set(terms)) == len(terms)
+        assert not any(term.endswith("다") for term in terms)
+
+
+def test_nouns_are_terms_before_the_forms_of_verbs() -> None:
+    """Z3"""
+    text = "수요가 회복되면서 주문이 늘었다. 비교하면 수출을 마련해 회복되면서 커졌다."
+
+    assert {"수요", "주문", "수출"} == set(source_of(text).terms[:3])
+
+
+def test_the_answer_is_the_term_its_question_quotes_a_sentence_about() -> None:
+    """Z3"""
+    for each in compose(QUIZ)["questions"]:
+        assert each["answer"] in each["question"]
+
+
 def test_a_summary_is_made_of_sentences_of_the_text_and_terms_are_its_words() -> None:
     made = compose(QUIZ)
 

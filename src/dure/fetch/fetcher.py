@@ -52,7 +52,7 @@ class Fetcher:
             self._wire = AiohttpWire(policy)
         self._exchange = Exchange(policy, self._wire, clock, dice)
         self._permissions = Permissions(policy, self._exchange, self._hosts, clock, dice)
-        if policy.robots is Robots.IGNORE:
+        if policy.robots is Robots.IGNORE and not policy.is_api:
             _LOG.info("robots.txt is not read: the operator decided so (robots=IGNORE)")
         return self
 

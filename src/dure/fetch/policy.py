@@ -124,6 +124,8 @@ class FetchPolicy:
     """Connections open at once."""
     judge: Judge = judge
     """Which answers are failures, and of which class; by default the status decides."""
+    is_api: bool = False
+    """Whether it calls an API, for which robots.txt was never meant."""
 
     networks: tuple[Network, ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -158,7 +160,7 @@ class FetchPolicy:
             wait_max=0.0,
             breaker=None,
         )
-        fixed = {"robots": Robots.IGNORE, "cookies": False, "redirects_max": 0}
+        fixed = {"robots": Robots.IGNORE, "cookies": False, "redirects_max": 0, "is_api": True}
         return cls(**{**fixed, "manners": manners, **others})
 
     def manners_of(self, host: str) -> Manners:

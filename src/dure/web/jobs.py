@@ -108,8 +108,8 @@ class _Desk:
         self._access.actor(request, needs=Role.READER)
         asked = _asked(request, {*_BY, "q", "limit", "before"})
         wanted = self._wanted(asked, _DEAD)
-        limit = _number(asked, "limit", 50, PAGE_MAX)
-        before = _number(asked, "before", 0, 2**63 - 1) or None
+        limit = _number(asked, "limit", 50, 1, PAGE_MAX)
+        before = _number(asked, "before", 0, 0, 2**63 - 1) or None
         records = await self._app.insights.jobs(wanted, limit=limit, after=before)
         count = await self._app.insights.count(wanted)
         return _json(
@@ -202,10 +202,12 @@ def _spread(asked: Mapping[str, str]) -> float:
     return seconds
 
 
-def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int:
+def _number(asked: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     text = asked.get(name, str(default))
-    if not text.isascii() or not text.isdigit() or not 0 <= int(text) <= most:
-        raise ConfigError(f"{name!r} must be a whole number up to {most}, not {text[:40]!r}.")
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise ConfigError(
+            f"{name!r} must be a whole number from {least} to {most}, not {text[:40]!r}."
+        )
     return int(text)
 
 

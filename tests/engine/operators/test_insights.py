@@ -29,6 +29,7 @@ async def test_a_filter_pages_through_jobs_in_both_directions(yard: Any) -> None
     assert [ids[2], ids[1], ids[0]] == [job.id for job in older]
     assert [ids[0], ids[1]] == [job.id for job in oldest]
     assert (5, False) == await yard.insights.count(wanted)
+    assert (3, True) == await yard.insights.count(wanted, cap=3)
 
 
 async def test_attempts_tell_how_a_job_came_to_fail(yard: Any) -> None:

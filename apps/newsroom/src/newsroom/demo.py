@@ -7,7 +7,6 @@ every article that was listed and every job is accounted for.
 
 import asyncio
 import logging
-import os
 import secrets
 import sys
 import tempfile
@@ -71,7 +70,7 @@ async def demonstrate(store: str) -> int:
     with tempfile.TemporaryDirectory(prefix="newsroom-") as folder:
         url = str(Path(folder) / "newsroom.db")
         if store:
-            url = f"{store}{'&' if '?' in store else '?'}schema=newsroom_{os.getpid()}"
+            url = f"{store}{'&' if '?' in store else '?'}schema=newsroom_{secrets.token_hex(4)}"
         _log_to(Path(folder) / "newsroom.log")
         async with AsyncExitStack() as stack:
             sandbox = await stack.enter_async_context(

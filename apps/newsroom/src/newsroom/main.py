@@ -24,6 +24,7 @@ from newsroom.words import LANGUAGES
 
 DONE: Final = 0
 FAILED: Final = 1
+INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DureError as error:
         print(f"newsroom: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
+    except KeyboardInterrupt:
+        print("newsroom: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

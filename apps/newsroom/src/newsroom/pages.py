@@ -123,7 +123,7 @@ def _card(shown: Shown, language: str, least: int) -> str:
 def _why_not(shown: Shown, least: int) -> str:
     """Why there is no summary."""
     if shown.kept != "ok":
-        return "deleted"
+        return shown.kept
     return "waiting" if shown.characters >= least else "short"
 
 
@@ -155,7 +155,7 @@ def _parts(shown: Shown, language: str) -> Iterable[str]:
             case TermCards() as made:
                 cards = "".join(
                     f"<div><dt>{escape(card.term)}</dt><dd>{escape(card.meaning)}</dd></div>"
-                    for card in {card.term: card for card in made.terms}.values()
+                    for card in made.cards
                 )
                 yield _part("terms", language, f'<dl class="terms">{cards}</dl>')
             case Insight() as made:

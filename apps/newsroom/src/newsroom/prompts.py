@@ -34,6 +34,11 @@ class TermCards(Struct, frozen=True):
 
     terms: Annotated[list[Card], Meta(min_length=1, max_length=8)]
 
+    @property
+    def cards(self) -> list[Card]:
+        """Each term once, however often a model has explained it."""
+        return list({card.term: card for card in self.terms}.values())
+
 
 class Insight(Struct, frozen=True):
     """What follows from it for a reader."""
@@ -144,7 +149,7 @@ STEPS: Final = (
             system=_EDITOR + "기사에 나온 경제 용어의 뜻을 묻는 사지선다 문제를 하나 만드세요.",
             render=_article,
             check=_quiz_is_fair,
-            task="quiz",
+            task="term quiz",
             output_max=900,
         ),
     ),

@@ -22,6 +22,9 @@ _COMPLETE: Final = (
     "select count(*) as n from (select r.article from newsroom_result r join newsroom_article a "
     "on a.id = r.article and a.version = r.version group by r.article having count(*) = :kinds) c"
 )
+_JOBS_MAX: Final = 10_000_000
+_DEAD_MAX: Final = 10_000
+"""What the front page counts at most: it is asked for often."""
 _SHOWN_STATES: Final = tuple(State)
 
 
@@ -100,11 +103,11 @@ class Report:
             complete=await self._number(_COMPLETE, kinds=len(KINDS)),
             in_work=sum(unfinished.values()),
             suspended=suspended,
-            dead=await self._jobs(",".join(KINDS), State.FAILED),
+            dead=await self._jobs(",".join(KINDS), State.FAILED, cap=_DEAD_MAX),
         )
 
     async def account(self) -> Account:
-        """All of it; counts at most 10,000 jobs of a kind and state."""
+        """All of it; counts at most ten million jobs of a kind and state."""
         jobs = {
             kind: {
                 state: number
@@ -133,9 +136,9 @@ class Report:
             found[key] += row["articles"]
         return found
 
-    async def _jobs(self, kinds: str, state: State, more: str = "") -> int:
+    async def _jobs(self, kinds: str, state: State, more: str = "", *, cap: int = _JOBS_MAX) -> int:
         wanted = JobFilter.parse(f"kind:{kinds} state:{state.name.lower()}{more}")
-        return (await self._app.insights.count(wanted)).jobs
+        return (await self._app.insights.count(wanted, cap=cap)).jobs
 
     async def _number(self, sql: str, **params: object) -> int:
         number: int = (await self._records.rows(sql, **params))[0]["n"]

@@ -62,7 +62,7 @@ def article_lines(shown: Shown, language: str) -> Sequence[str]:
             case Summary() as made:
                 part(word("summary", language), made.headline, made.summary)
             case TermCards() as made:
-                part(word("terms", language), *(f"{c.term}: {c.meaning}" for c in made.terms))
+                part(word("terms", language), *(f"{c.term}: {c.meaning}" for c in made.cards))
             case Insight() as made:
                 outlook = f"{word('outlook', language)}: {word(made.outlook, language)}"
                 part(word("insight", language), made.insight, outlook)

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from typing import Final
+from urllib.parse import urlsplit
 
 from dure.core.backoff import RetryPolicy
 from dure.core.duration import seconds_of
 from dure.core.errors import ConfigError
 from dure.engine.environment import from_environment
 from dure.fetch import Robots
+from dure.web import Access
 
 PREFIX: Final = "NEWSROOM_"
 _SPANS: Final = {
@@ -105,6 +108,24 @@ class Settings:
             raise _wrong("batch_min", self.batch_min, f"batch_max is {self.batch_max}")
         if not 0 <= self.port < 65_536:
             raise _wrong("port", self.port, "ports end at 65535")
+        for name in ("site", "ai_url", "alert_url"):
+            text = getattr(self, name)
+            address = urlsplit(text)
+            if (text or name == "site") and not (
+                address.scheme in {"http", "https"} and address.netloc
+            ):
+                raise ConfigError(
+                    f"{PREFIX}{name.upper()} is no address.", "Write it as https://host."
+                )
+        object.__setattr__(self, "site", self.site.rstrip("/"))
+        for network in self.allow:
+            try:
+                ip_network(network)
+            except ValueError as error:
+                raise _wrong("allow", network, f"{error}") from error
+        if not self.user_agent.strip() or not self.user_agent.isprintable():
+            raise _wrong("user_agent", self.user_agent, "it must be one line of text")
+        Access.parse(self.tokens)
         if self.ai_url and not self.ai_key:
             raise ConfigError(
                 "An AI endpoint is given without a key.",

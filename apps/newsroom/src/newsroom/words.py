@@ -30,6 +30,10 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "waiting": ("분석을 기다리는 중입니다.", "Waiting for its analysis."),
         "short": ("짧은 기사라 분석하지 않습니다.", "Too short for an analysis."),
         "deleted": ("언론사가 삭제한 기사입니다.", "Taken back by its publisher."),
+        "foreign": (
+            "다른 형식의 페이지라 수집하지 않았습니다.",
+            "A page of another kind, which is not collected.",
+        ),
         "nothing": ("아직 기사가 없습니다.", "There are no articles yet."),
         "older": ("이전 기사", "Older articles"),
         "back": ("목록으로", "Back to the list"),

@@ -44,6 +44,8 @@ _SIGNS: Final[Mapping[str, str]] = {
     "positive": "positive|pos|good|긍정|호재|상승",
     "negative": "negative|neg|bad|부정|악재|하락",
 }
+TERM_QUIZ: Final = "term quiz"
+"""The task of asking about another term than the task `quiz` does."""
 _MIDDLE: Final = re.compile(r"medium|normal|middle|보통|중간|중급", re.IGNORECASE)
 _UNSURE: Final = re.compile(r"neutral|mixed|unsure|unknown|중립|혼합|보통", re.IGNORECASE)
 _SURE: Final = 0.6
@@ -53,7 +55,9 @@ Unit = Card | Quiz | str | None
 
 def write(schema: Mapping[str, Any], material: Material, task: str = "") -> Any:
     """A value that fits the schema, made from the material."""
-    return _object(schema, material, _unit_of(schema, material, 0), task)
+    # Who asks a text for a quiz and for a term quiz does not want the same question twice.
+    place = int(task == TERM_QUIZ)
+    return _object(schema, material, _unit_of(schema, material, place), task)
 
 
 def _object(node: Mapping[str, Any], material: Material, unit: Unit, task: str) -> dict[str, Any]:
@@ -144,7 +148,7 @@ def _unit_of(node: Mapping[str, Any], material: Material, place: int) -> Unit:
     roles = {_role(name) for name in node.get("properties", {})}
     is_quiz = roles & {"question"} and roles & {"choices", "answer", "place"}
     if is_quiz or (roles & {"term"} and roles & {"definition"}):
-        return _units(node, material, 1)[place]
+        return _units(node, material, place + 1)[: place + 1][-1]
     return None
 
 

@@ -35,7 +35,7 @@ from dure.scripts import (
 )
 from dure.scripts.audit import Entry
 from dure.scripts.batches import Batch
-from dure.scripts.jobs import Attempt, Record
+from dure.scripts.jobs import COUNT_CAP, Attempt, Record
 from dure.scripts.keys import Key
 from dure.scripts.lanes import Lane, Listed
 from dure.scripts.limits import Standing
@@ -154,9 +154,9 @@ class Insights:
         )
         return await self._store.read(script)
 
-    async def count(self, wanted: JobFilter) -> Count:
+    async def count(self, wanted: JobFilter, *, cap: int = COUNT_CAP) -> Count:
         """How many jobs a filter means, up to a cap."""
-        return Count(*await self._store.read(jobs.count(wanted, await self._store.now())))
+        return Count(*await self._store.read(jobs.count(wanted, await self._store.now(), cap)))
 
     async def why(self, job: int) -> Explanation:
         """Why a job is not running. Raises NotFound."""

@@ -40,7 +40,7 @@ class Composer:
         self._written = 0
 
     def answer(self) -> object:
-        return self._value(self._root, "answer", 0, 0)
+        return self._value(self._root, "answer", self._seed % 3, 0)
 
     def _value(self, schema: Schema, name: str, place: int, depth: int) -> object:
         """A value for a field of that name, the place-th among its siblings."""
@@ -62,7 +62,7 @@ class Composer:
             kind = next((each for each in kind if each != "null"), "null")
         match kind:
             case "object":
-                return self._object(schema, depth)
+                return self._object(schema, place, depth)
             case "array":
                 return self._array(schema, name, depth)
             case "string":
@@ -88,19 +88,20 @@ class Composer:
             schema = place
         raise SchemaRefused("The schema refers to itself without end.")
 
-    def _object(self, schema: Schema, depth: int) -> dict[str, object]:
+    def _object(self, schema: Schema, place: int, depth: int) -> dict[str, object]:
+        """Its fields share a place, so that they are about the same term."""
         made: dict[str, object] = {}
-        for place, (name, part) in enumerate(schema.get("properties", {}).items()):
+        for name, part in schema.get("properties", {}).items():
             made[name] = self._value(part, name, place, depth + 1)
-        self._agree(schema, made)
+        self._agree(schema, made, place)
         return made
 
-    def _agree(self, schema: Schema, made: dict[str, object]) -> None:
-        """The answer of a question is one of its choices, where its own schema allows that."""
+    def _agree(self, schema: Schema, made: dict[str, object], place: int) -> None:
+        """The answer of a question is the choice it is about, where its own schema allows that."""
         choices = made.get("choices", made.get("options"))
         if not isinstance(choices, list) or not choices:
             return
-        place = mixed(self._seed, self._written, 7) % len(choices)
+        place %= len(choices)
         for name, part in schema["properties"].items():
             if "answer" not in name and "correct" not in name:
                 continue
@@ -139,7 +140,7 @@ class Composer:
     def _words(self, name: str, place: int) -> str:
         lowered = name.lower()
         terms = self._source.terms
-        term = terms[(place + self._written // 7) % len(terms)]
+        term = terms[place % len(terms)]
         if any(each in lowered for each in ("summary", "content", "text", "body", "요약")):
             return summary(self._source, 3)
         if any(each in lowered for each in ("title", "headline", "insight", "point", "제목")):

@@ -26,6 +26,8 @@ _PARTICLES: Final = (
     ),
     *("를", "에", "의", "도", "와", "과", "로"),
 )
+_AFTER_NOUNS: Final = ("은 ", "는 ", "이 ", "가 ", "을 ", "를 ", "의 ")
+"""What tells a Korean noun from a verb; words without one of them come later."""
 _EMPTY_WORDS: Final = frozenset(
     [
         "있다",
@@ -76,8 +78,11 @@ def source_of(text: str) -> Source:
     counts = Counter(
         stem for found in _WORD.findall(text) if (stem := _stem(found)) not in _EMPTY_WORDS
     )
-    ranked = sorted(counts.items(), key=lambda each: (-each[1] * len(each[0]), each[0]))
-    terms = tuple(word for word, _ in ranked if len(word) > 1)
+    nouns = {word for word in counts if any(word + each in text for each in _AFTER_NOUNS)}
+    ranked = sorted(
+        counts.items(), key=lambda each: (each[0] not in nouns, -each[1] * len(each[0]), each[0])
+    )
+    terms = tuple(word for word, _ in ranked if len(word) > 1 and not word.endswith("다"))
     return Source(tuple(sentences), terms or ("내용",))
 
 
