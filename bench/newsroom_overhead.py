@@ -28,11 +28,15 @@ from dure.core.filter import JobFilter
 from newsroom.article import read_article
 from newsroom.listing import read_fragment, read_page
 from newsroom.program import Newsroom
+from newsroom.prompts import KINDS
 from newsroom.settings import Settings
 
-UNFINISHED = JobFilter.parse("state:pending,running,retry_wait,suspended kind:!CRAWL.report")
-PATIENCE = 100.0
-KOREA_HOURS = 9
+UNFINISHED = JobFilter.parse(
+    f"state:pending,running,retry_wait,suspended kind:{','.join(KINDS)},ARTICLE,SECTION,CRAWL"
+)
+PATIENCE = 150.0
+PAGE = 36
+SECTIONS = 8
 
 
 class Noted(Local):
@@ -49,10 +53,8 @@ class Noted(Local):
 
 @contextmanager
 def sandbox(articles: int) -> Iterator[str]:
-    """A news site in a process of its own that lists so many articles today; its address."""
-    passed = (time.time() / 86_400 + KOREA_HOURS / 24) % 1
-    per_day = min(int(articles / max(passed, 0.01)), 1_000_000)
-    words = ["sandbox", "--json", "--port", "0", "--articles-per-day", str(per_day)]
+    """A news site in a process of its own of so many articles a day; its address."""
+    words = ["sandbox", "--json", "--port", "0", "--articles-per-day", str(articles)]
     with subprocess.Popen(
         [sys.executable, "-m", "dure.cli.main", *words], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -73,7 +75,9 @@ async def whole(site: str, store: str, articles: int) -> dict[str, Any]:
         allow=("127.0.0.0/8",),
         news_rate="100000/s",
         ai_limits=("10000000/m",),
-        pages_max=100,
+        pages_max=max(articles // (PAGE * SECTIONS), 1),
+        retry_base="100ms",
+        attempts_max=2,
     )
     newsroom = Newsroom(settings, provider=provider)
     urls: list[str] = []
@@ -89,7 +93,8 @@ async def whole(site: str, store: str, articles: int) -> dict[str, Any]:
         await newsroom.app.fire("crawl")
         await asyncio.sleep(2.0)
         while (await newsroom.app.insights.count(UNFINISHED)).jobs:
-            assert time.perf_counter() - wall < PATIENCE, "the newsroom does not come to an end"
+            left = await newsroom.app.insights.count(UNFINISHED)
+            assert time.perf_counter() - wall < PATIENCE, f"it does not come to an end: {left}"
             await asyncio.sleep(0.5)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         (row,) = await newsroom.records.rows("select count(*) as n from newsroom_article")

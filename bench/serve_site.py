@@ -12,13 +12,16 @@ import uvloop
 from aiohttp import web
 
 
-async def main(folder: Path, port: int) -> None:
-    pages = {
+def read(folder: Path) -> dict[str, tuple[bytes, str | None]]:
+    """Every file by its path, with its type."""
+    return {
         f"/{path.relative_to(folder)}": (path.read_bytes(), mimetypes.guess_type(path)[0])
         for path in folder.rglob("*")
         if path.is_file()
     }
 
+
+async def main(pages: dict[str, tuple[bytes, str | None]], port: int) -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         body, kind = pages.get(request.path, (None, None))
         if body is None:
@@ -32,4 +35,4 @@ async def main(folder: Path, port: int) -> None:
     await asyncio.Event().wait()
 
 
-uvloop.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+uvloop.run(main(read(Path(sys.argv[1])), int(sys.argv[2])))

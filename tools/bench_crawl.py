@@ -36,7 +36,7 @@ PACKAGES: Final = (*("scrapy", "crawlee[parsel,beautifulsoup,httpx,curl-imperson
 SITE: Final = "http://127.0.0.1:8099"
 OURS: Final = ROOT / "bench"
 HEADING: Final = "## Crawling"
-RUN_SECONDS: Final = 120
+RUN_SECONDS: Final = 180
 MINUTES: Final = 9.0
 QUICK_MINUTES: Final = 3.0
 
