@@ -10,27 +10,11 @@ import dure
 from dure.core.errors import NotFound
 from dure.crawl import Page, Request, Spider
 from dure.crawl.figures import status_of
-from dure.fetch import Call, FetchPolicy, Manners
+from dure.fetch import FetchPolicy, Manners
 from dure.testing import Rig, in_virtual_time, running
-from dure.testing.web import FakeReply, FakeWeb
+from dure.testing.web import FakeWeb
 
 SHOP = "http://shop.example"
-
-
-class ConditionalWeb(FakeWeb):
-    """A web that answers 304 to whoever has its page already."""
-
-    def __init__(self, page: Any) -> None:
-        super().__init__(page)
-        self.answered: list[tuple[str, int]] = []
-
-    async def send(self, call: Call) -> FakeReply:
-        reply = await super().send(call)
-        if reply.headers.get("ETag", "") == call.headers.get("If-None-Match"):
-            reply = FakeReply(304, "", {"ETag": reply.headers["ETag"]})
-        if not call.url.endswith("/robots.txt"):
-            self.answered.append((call.url, reply.status))
-        return reply
 
 
 def answer(page: Any, url: str) -> tuple[int, str]:
@@ -338,70 +322,3 @@ async def test_a_run_that_nobody_began_is_refused_by_name(
     async with running(app) as t:
         with pytest.raises(NotFound, match="no crawl 'other'"):
             await status_of(t.store, t.insights, "other")
-
-
-@in_virtual_time
-async def test_a_polled_page_that_has_not_changed_is_not_sent_and_not_parsed(
-    links: Any, crawler_of: Any
-) -> None:
-    """A 304 costs no parse; what is polled goes on being polled, also by the next process."""
-    version = [1]
-    parsed: list[str] = []
-
-    def page(url: str) -> tuple[int, str, dict[str, str]]:
-        paths = [f"/item/{n}" for n in range(version[0])]
-        return 200, links(*paths), {"ETag": f'"{version[0]}"'}
-
-    web = ConditionalWeb(page)
-    spider = Spider(
-        "news", lambda: [Request(f"{SHOP}/list", listing, again=True)], known_across_runs=True
-    )
-
-    @spider.stage
-    def listing(page: Page) -> Iterator[object]:
-        parsed.append(page.url)
-        yield page.follow("a", item)
-        yield Request(page.url, listing, again=True, delay=60.0)
-
-    @spider.stage
-    def item(page: Page) -> None:
-        """Nothing to take."""
-
-    app, crawler = crawler_of(web, spider)
-    async with running(app) as t:
-        await crawler.begin("news")
-        await t.advance("210s")
-        assert len(web.asked("/list")) == 4
-        assert len(parsed) == 1
-        assert [status for url, status in web.answered if "/list" in url] == [200, 304, 304, 304]
-
-        version[0] = 3
-        await t.advance("60s")
-        assert len(parsed) == 2
-        assert sorted(web.asked("/item/")) == [f"{SHOP}/item/{n}" for n in range(3)]
-        assert await t.sql("select etag from dure_visit") == [('"3"',)]
-
-
-@in_virtual_time
-async def test_a_fresh_run_that_remembers_nothing_parses_unchanged_pages(
-    links: Any, crawler_of: Any
-) -> None:
-    """What another run saw must not keep this one from following its links."""
-    web = ConditionalWeb(lambda url: (200, links("/item/1"), {"ETag": '"1"'}))
-    spider = Spider("shop", lambda: [Request(f"{SHOP}/list", listing, again=True)])
-
-    @spider.stage
-    def listing(page: Page) -> Iterator[object]:
-        yield page.follow("a", item)
-
-    @spider.stage
-    def item(page: Page) -> None:
-        """Nothing to take."""
-
-    app, crawler = crawler_of(web, spider)
-    async with running(app) as t:
-        for session in ("one", "two"):
-            await crawler.begin("shop", session=session)
-            await t.run_until_idle()
-
-    assert [status for _, status in web.answered] == [200] * 4
