@@ -39,7 +39,7 @@ fmt: $(BUILT) ## format the code and fix what can be fixed by itself
 
 bench: $(BUILT) ## measure Dure beside its peers; writes docs/reference/figures.md (BENCH=--quick)
 	$(BIN)/python tools/bench.py $(BENCH)
-	$(BIN)/python tools/bench_crawl.py
+	$(BIN)/python tools/bench_crawl.py $(filter --quick,$(BENCH))
 
 simulate: $(BUILT) ## run the decision code in virtual time, once per seed (SEEDS=1000)
 	$(BIN)/dure simulate --seeds $(SEEDS)

@@ -22,7 +22,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -30,6 +29,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
+
+import peers
 
 from dure.bench.catalogue import MEASUREMENTS
 from dure.bench.figures import Figure, shortened
@@ -40,10 +41,10 @@ from dure.testing.postgres import OwnServer
 ROOT: Final = Path(__file__).resolve().parent.parent
 FIGURES: Final = ROOT / "docs" / "reference" / "figures.md"
 ADAPTER: Final = ROOT / "bench"
-PEERS_DEFAULT: Final = ROOT.parent / "shared" / "bench" / "peers"
 CACHE: Final = ROOT / ".cache" / "peers"
-PACKAGES: Final = ("huey", "procrastinate", "pgqueuer", "dbos", "asyncpg", "psycopg", "uvloop")
-EXTRAS: Final = {"psycopg": "[binary,pool]"}
+PACKAGES: Final = (
+    *("huey", "procrastinate", "pgqueuer", "dbos", "asyncpg", "psycopg[binary,pool]", "uvloop"),
+)
 SERVER: Final = {"shared_buffers": "1GB", "max_wal_size": "4GB", "max_connections": "200"}
 CONTEST_SECONDS: Final = 600
 
@@ -215,11 +216,13 @@ async def ask(url: str, statements: Sequence[str]) -> Any:
 
 def contests(given: argparse.Namespace, folder: Path, urls: tuple[str, str]) -> Results:
     """Every engine in every round, ours and the peers' in turn."""
-    scripts = Path(os.environ.get("PEERS", PEERS_DEFAULT))
+    scripts = Path(os.environ.get("PEERS", peers.SCRIPTS))
     if not (scripts / "jobs" / "bench.py").is_file():
         say(f"No peers are measured: there is no jobs/bench.py in {scripts}. Set PEERS.")
         return {}
-    theirs = peers_python()
+    theirs = os.environ.get("PEERS_PYTHON") or peers.python_with(PACKAGES, CACHE)
+    if theirs is None:
+        return {}
     order = [each for each in chain.from_iterable(zip_longest(OURS, PEERS)) if each is not None]
     results: Results = {engine.title: [] for engine in order}
     for number in range(1, given.rounds + 1):
@@ -270,19 +273,6 @@ def contend(command: Sequence[str], home: Path, place: Path, url: str) -> dict[s
         workers = "".join(log.read_text(errors="replace") for log in place.glob("worker*.out"))
         say(f"{shlex.join(command)} measured nothing: {found.get('note')}\n{workers[-2000:]}")
     return found
-
-
-def peers_python() -> str:
-    """A Python that has the peers; it is built where there is none."""
-    if given := os.environ.get("PEERS_PYTHON"):
-        return given
-    python = CACHE / "bin" / "python"
-    if not python.exists():
-        say(f"The peers are installed into {CACHE}.")
-        venv.create(CACHE, with_pip=True)
-        wanted = [package + EXTRAS.get(package, "") for package in PACKAGES]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True)
-    return str(python)
 
 
 def own_figures(
@@ -385,14 +375,7 @@ def versions(url: str) -> str:
     ]
     theirs = os.environ.get("PEERS_PYTHON", str(CACHE / "bin" / "python"))
     if Path(theirs).exists():
-        program = (
-            "import sys; from importlib.metadata import version;"
-            "print(*(f'{n} {version(n)}' for n in sys.argv[1:]), sep=', ')"
-        )
-        done = subprocess.run(
-            [theirs, "-c", program, *PACKAGES], check=False, capture_output=True, text=True
-        )
-        found.append(done.stdout.strip())
+        found.append(peers.versions(theirs, PACKAGES))
     return f"Versions: {', '.join(found)}"
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -115,14 +116,16 @@ def test_the_peers_benchmark_can_drain_dure_on_postgresql(
 
 
 @pytest.fixture(scope="module")
-def tool() -> ModuleType:
+def tool() -> Iterator[ModuleType]:
     """tools/bench.py, which is a program and in no package."""
+    sys.path.insert(0, str(ROOT / "tools"))
     spec = importlib.util.spec_from_file_location("bench_tool", ROOT / "tools" / "bench.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(ROOT / "tools"))
 
 
 def test_a_contest_compares_medians_and_says_whether_the_goal_is_met(tool: ModuleType) -> None:

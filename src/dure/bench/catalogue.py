@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dure.bench import asking, crash, fair, flat, footprint, latency, permits, throughput
+from dure.bench import asking, crash, dedup, fair, flat, footprint, latency, permits, throughput
 from dure.bench.figures import Reading
 from dure.bench.ground import Ground
 from dure.bench.options import Options
@@ -98,6 +98,12 @@ MEASUREMENTS: Final[Mapping[str, Measurement]] = {
         about="what asking a model costs on top of its provider",
         run=asking.asking,
         defaults={"jobs": 1000},
+    ),
+    "dedup": Measurement(
+        about="links made canonical and told to be new or known",
+        run=dedup.dedup,
+        defaults={"jobs": 200_000, "batch": 20},
+        stores=frozenset({"sqlite"}),
     ),
     "crash": Measurement(
         about="how soon the jobs of a killed worker run again",

@@ -28,29 +28,31 @@ class Addresses:
     """Resolves links; remembers those that are paths from the root of one host."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, str], Address | None] = {}
+        self._known: dict[tuple[str, str], dict[str, Address | None]] = {}
+        """By origin and stage."""
+        self._size = 0
         self.refused = 0
 
     def resolve(
         self, page_url: str, origin: str, links: Sequence[str], stage: str
     ) -> list[Address]:
         """The addresses of links on a page, without those that may not be fetched."""
-        known = self._known
-        found: list[Address | None] = []
-        fresh: list[str] = []
-        for link in links:
-            key = (origin, stage, link)
-            if key in known:
-                found.append(known[key])
-            else:
-                fresh.append(link)
-        if fresh:
-            if len(known) >= MEMORY_MAX:
-                known.clear()
-            for link, address in zip(fresh, _addresses(page_url, fresh, stage), strict=True):
-                if link.startswith("/") and not link.startswith("//"):
-                    known[origin, stage, link] = address
-                found.append(address)
+        known = self._known.setdefault((origin, stage), {})
+        found = [known[link] for link in links if link in known]
+        if len(found) < len(links):
+            fresh = [link for link in links if link not in known]
+            resolved = _addresses(page_url, fresh, stage)
+            found += resolved
+            if self._size >= MEMORY_MAX:
+                self._known.clear()
+                self._size, known = 0, self._known.setdefault((origin, stage), {})
+            rooted = [
+                (link, address)
+                for link, address in zip(fresh, resolved, strict=True)
+                if link[:1] == "/" and link[1:2] != "/"
+            ]
+            known.update(rooted)
+            self._size += len(rooted) + 1
         whole = [address for address in found if address is not None]
         self.refused += len(found) - len(whole)
         return whole

@@ -216,7 +216,8 @@ class Crawler:
                 "Give its spider to the Crawler as well.",
             )
         delay = asked.delay if isinstance(asked, Request) else 0.0
-        return kind(address.url, dict(asked.meta), depth).options(
+        polled = (True,) if isinstance(asked, Request) and asked.again else ()
+        return kind(address.url, dict(asked.meta), depth, *polled).options(
             lane=address.host,
             priority=asked.priority,
             session=course.run.session,
@@ -256,8 +257,13 @@ class Crawler:
     def _declare(self, stage: Stage) -> None:
         visits = self._visits
 
-        async def visit(url: str, meta: dict[str, Any] | None = None, depth: int = 0) -> Outcome:
-            return await visits.visit(stage, url, meta or {}, depth)
+        async def visit(
+            url: str,
+            meta: dict[str, Any] | None = None,
+            depth: int = 0,
+            is_polled: bool = False,
+        ) -> Outcome:
+            return await visits.visit(stage, url, meta or {}, depth, is_polled=is_polled)
 
         async def parse_again(
             key: str, meta: dict[str, Any] | None = None, depth: int = 0

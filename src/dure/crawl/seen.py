@@ -48,8 +48,11 @@ class Seen:
         for digest in digests:
             if digest in exact or digest in older:
                 self.known += 1
-            elif any(digest in each for each in filters):
-                doubtful.append(digest)
+                continue
+            for each in filters:
+                if digest in each:
+                    doubtful.append(digest)
+                    break
             else:
                 new.append(digest)
                 self._note(digest)

@@ -15,6 +15,7 @@ from dure.core.outcome import Done, Fail, Outcome, Write
 from dure.crawl.address import Address, address_of, origin_of
 from dure.crawl.item import is_item, write_of
 from dure.crawl.page import Page
+from dure.crawl.poll import Poll, last_visit, visit_key
 from dure.crawl.request import Follow, Request
 from dure.crawl.run import Course
 from dure.crawl.spider import Spider, Stage
@@ -51,26 +52,41 @@ class Visits:
     def __init__(self, crawler: "Crawler") -> None:
         self._crawler = crawler
 
-    async def visit(self, stage: Stage, url: str, meta: Mapping[str, Any], depth: int) -> Outcome:
+    async def visit(
+        self, stage: Stage, url: str, meta: Mapping[str, Any], depth: int, *, is_polled: bool
+    ) -> Outcome:
         """Fetch a page, parse it, and say what follows."""
         gate, presence = self._crawler.here()
         try:
-            fetched = await self._fetched(stage, url, gate, presence)
-            answer = await self._parsed(stage, presence, self._page(fetched, meta), depth)
+            poll = await self._poll(stage, url) if is_polled else None
+            fetched = await self._fetched(stage, url, gate, presence, poll)
+            page = self._page(fetched, meta)
+            answer = await self._parsed(stage, presence, page, depth, poll)
             gate.saving(await gate.line.save.begin())
         except BaseException:  # also when it is cancelled: the store is not going to hear of it
             gate.gave_up()
             raise
         return answer
 
+    async def _poll(self, stage: Stage, url: str) -> Poll:
+        course = await self._crawler.course(stage.spider, current().session)
+        key = visit_key(course.run.scope, stage, url)
+        return Poll(key, await self._crawler.store.read(last_visit(key)))
+
     async def _fetched(
-        self, stage: Stage, url: str, gate: "LaneGate", presence: "Presence"
+        self,
+        stage: Stage,
+        url: str,
+        gate: "LaneGate",
+        presence: "Presence",
+        poll: Poll | None,
     ) -> Fetched:
         """Fetch a page and hand it over; a full queue keeps its worker here."""
         now = presence.clock.monotonic
         worker, started, is_good = gate.begin(), now(), False
         try:
-            fetched = await self._crawler.fetcher.get(url)
+            validators = poll.last.validators if poll and poll.last else None
+            fetched = await self._crawler.fetcher.get(url, validators=validators)
             presence.fetched(stage, len(fetched.body), now() - started)
             is_good = True
             await gate.line.parse.queue.enter()
@@ -101,7 +117,9 @@ class Visits:
     def _page(self, fetched: Fetched, meta: Mapping[str, Any]) -> Page:
         return Page(fetched, meta=meta, reader=self._crawler.reader)
 
-    async def _parsed(self, stage: Stage, presence: "Presence", page: Page, depth: int) -> Outcome:
+    async def _parsed(
+        self, stage: Stage, presence: "Presence", page: Page, depth: int, poll: Poll | None
+    ) -> Outcome:
         """Parse a page and hand over what it brings; a full queue keeps its worker here."""
         line = presence.lines[stage.kind]
         worker, is_good = await line.parse.begin(), False
@@ -110,7 +128,12 @@ class Visits:
             began = presence.clock.monotonic()
             course = await self._crawler.course(stage.spider, current().session)
             try:
-                found = await parse(stage, page, at)
+                if poll is not None and poll.is_unchanged(page.fetched):
+                    found = Found(poll.requests(stage.spider.stages))
+                else:
+                    found = await parse(stage, page, at)
+                    if poll is not None:
+                        found.writes += poll.writes(page.fetched, found.asked, at)
                 page.let_go()
                 jobs = await self._jobs(stage.spider, course, page.url, depth, found)
             except Exception as error:  # whatever a stage raises: it must not be fetched again

@@ -5,6 +5,7 @@ international names) is done by the parser; on top of it the fragment and the lo
 the query is sorted. Parameters that only say where a visitor came from go when asked.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -23,6 +24,9 @@ TRACKING: Final = frozenset(
     }
 )
 _TRACKING_PREFIX: Final = "utm_"
+_FETCHED: Final = ("http://", "https://")
+_PLAIN: Final = re.compile("[^?#@]*").fullmatch
+"""An address without a query, a fragment and a login is spelled as the parser left it."""
 
 
 class Parts(NamedTuple):
@@ -83,10 +87,12 @@ def canonical_links(base: str, links: Iterable[str]) -> list[tuple[str, str] | N
         except ValueError:
             found.append(None)
             continue
-        if parsed.protocol not in {"http:", "https:"} or not parsed.hostname:
+        href = parsed.href
+        if not href.startswith(_FETCHED):  # none of these schemes parses without a host
             found.append(None)
             continue
-        href = _spelled(parsed, drop_tracking=False)
+        if not _PLAIN(href):
+            href = _spelled(parsed, drop_tracking=False)
         found.append((href, parsed.host) if len(href) <= URL_LENGTH_MAX else None)
     return found
 
