@@ -23,7 +23,7 @@ TINY = {
     "flat": "--jobs 100 --finished 50 --delayed 20 --suspended 20 --hold 0.2 --rate 100",
     "fair": "--lanes 6 --each 60 --big 200 --batch 12 --claims 2",
     "limits": "--workers 2 --seconds 1 --window 6 --rate 10 --want 2",
-    "ask": "--jobs 40",
+    "ask": "--jobs 300",
     "dedup": "--jobs 400 --batch 20",
     "crash": "--lease 1 --sweep 0.2 --rate 50",
     "memory": "--jobs 50 --lanes 4 --waiting 200",
