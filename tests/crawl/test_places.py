@@ -61,8 +61,8 @@ async def test_a_full_resource_holds_back_only_the_pages_and_the_step_that_need_
         return number
 
     async with running(app, nodes=0) as t:
-        # A place of http is kept until its page is saved: there must be some beside the waiting.
-        node = await t.start_node(slots=64, resources={"http": 64, "cpu": 2, "memory": 2, "db": 2})
+        # A place of http is free again once its page is fetched: fewer of them than wait will do.
+        node = await t.start_node(slots=64, resources={"http": 16, "cpu": 2, "memory": 2, "db": 2})
         for number in range(2):
             await t.enqueue(report(number))
         await t.until(lambda: node.pacer.resources[needs].room() == 0)
@@ -79,4 +79,26 @@ async def test_a_full_resource_holds_back_only_the_pages_and_the_step_that_need_
         await t.advance("60s")
         assert len(web.asked("/heavy/")) == PAGES
         assert len(await t.jobs("kind:shop.heavy state:success")) == PAGES
+        assert all(each.used == 0 for each in node.pacer.resources.values())
+
+
+@in_virtual_time
+async def test_no_more_pages_are_fetched_at_once_than_there_are_places_of_http() -> None:
+    """C4: whatever the host allows; and a place that comes free is used at once."""
+    web = FakeWeb(lambda url: (200, _links()), latency=0.5)
+    app = dure.App(":memory:")
+    policy = FetchPolicy(manners=Manners(delay=0.0, concurrency=32))
+    crawler = Crawler(app, _spider("db"), fetcher=Fetcher(policy, wire=web, clock=VirtualClock()))
+
+    async with running(app, nodes=0) as t:
+        node = await t.start_node(slots=64, resources={"http": 4})
+        crawler.presences[0].meter.bounds["http"] = Bounds(1, 4)
+        await crawler.begin("shop")
+        await t.run_until_idle()
+
+        times = [*web.times("/light/"), *web.times("/heavy/")]
+        times.sort()
+        assert len(times) == 2 * PAGES
+        assert all(later - at > 0.499 for at, later in zip(times, times[4:], strict=False))
+        assert times[-1] - times[0] < 0.5 * (2 * PAGES / 4) + 0.5
         assert all(each.used == 0 for each in node.pacer.resources.values())

@@ -229,12 +229,12 @@ class Crawler:
         """The kind that parses kept pages of a stage."""
         return self._parse_kinds[stage.kind]
 
-    def here(self) -> tuple[LaneGate, Presence]:
-        """The gate the running page came through, and the node it runs on."""
+    def here(self) -> tuple[Work, LaneGate]:
+        """The running page, and the gate it came through."""
         work = CURRENT.get()
         assert isinstance(work, Work), "pages are fetched where their node runs"
         gate = next(gate for gate in work.gates if isinstance(gate, LaneGate))
-        return gate, gate.presence
+        return work, gate
 
     def host(self, name: str) -> Host:
         """The host with this name; its scheme does not matter."""

@@ -77,8 +77,8 @@ class Stage:
     frontier_max: int | None = None
     """Pages of one host that may wait to be fetched before earlier stages are held back."""
     uses: tuple[str, ...] = ("http",)
-    """Resources a page takes a place of: cpu while it is parsed, db while it is saved, any
-    other from its fetch until it is saved."""
+    """Resources a page takes a place of: http until it is fetched, cpu while it is parsed, db
+    while it is saved, any other from its fetch until it is saved."""
 
     @property
     def kind(self) -> str:

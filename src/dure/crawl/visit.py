@@ -14,6 +14,7 @@ from dure.core.job import Job
 from dure.core.outcome import Done, Fail, Outcome, Write
 from dure.crawl.address import Address, address_of, origin_of
 from dure.crawl.item import is_item, write_of
+from dure.crawl.lines.line import TO_FETCH
 from dure.crawl.page import Page
 from dure.crawl.poll import Poll, last_visit, visit_key
 from dure.crawl.request import Follow, Request
@@ -21,6 +22,7 @@ from dure.crawl.run import Course
 from dure.crawl.spider import Spider, Stage
 from dure.engine.attempts.context import current
 from dure.engine.attempts.disposition import describe
+from dure.engine.work import Work
 from dure.fetch.page import Page as Fetched
 from dure.scripts import crawls
 from dure.stores.statement import shared
@@ -56,12 +58,12 @@ class Visits:
         self, stage: Stage, url: str, meta: Mapping[str, Any], depth: int, *, is_polled: bool
     ) -> Outcome:
         """Fetch a page, parse it, and say what follows."""
-        gate, presence = self._crawler.here()
+        work, gate = self._crawler.here()
         try:
             poll = await self._poll(stage, url) if is_polled else None
-            fetched = await self._fetched(stage, url, gate, presence, poll)
+            fetched = await self._fetched(stage, url, work, gate, poll)
             page = self._page(fetched, meta)
-            answer = await self._parsed(stage, presence, page, depth, poll)
+            answer = await self._parsed(stage, gate.presence, page, depth, poll)
             gate.saving(await gate.line.save.begin())
         except BaseException:  # also when it is cancelled: the store is not going to hear of it
             gate.gave_up()
@@ -77,17 +79,19 @@ class Visits:
         self,
         stage: Stage,
         url: str,
+        work: Work,
         gate: "LaneGate",
-        presence: "Presence",
         poll: Poll | None,
     ) -> Fetched:
         """Fetch a page and hand it over; a full queue keeps its worker here."""
+        presence = gate.presence
         now = presence.clock.monotonic
         worker, started, is_good = gate.begin(), now(), False
         try:
             validators = poll.last.validators if poll and poll.last else None
             fetched = await self._crawler.fetcher.get(url, validators=validators)
             presence.fetched(stage, len(fetched.body), now() - started)
+            presence.node.pacer.let_go(work, TO_FETCH)
             is_good = True
             await gate.line.parse.queue.enter()
         finally:

@@ -17,6 +17,8 @@ from dure.engine.node import Node
 
 BY_STEP: Final = ("cpu", "db")
 """Resources that one step of a page needs, and not the page as a whole."""
+TO_FETCH: Final = "http"
+"""Taken with the claim, so that no page waits for it here, and free once the page is fetched."""
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from dure.engine.gates import ROOM_MAX, Cap, Caps, Closed, Gate, Lease, Permits,
 from dure.engine.kind import PER_LANE, ChunkKind, Kind
 from dure.engine.names import Names
 from dure.engine.store_clock import StoreClock
+from dure.engine.work import Work
 from dure.ports.clock import Clock
 
 _TICK_SECONDS: Final = 0.25
@@ -108,6 +109,15 @@ class Pacer:
             for gate in gates:
                 gate.settle(1)
             self.is_freed = self.is_freed or self._is_starved
+
+    def let_go(self, work: Work, name: str) -> None:
+        """A running attempt needs a resource no longer: others need not wait for its end."""
+        place = self.resources[name]
+        if place in work.gates:
+            work.gates = tuple(gate for gate in work.gates if gate is not place)
+            self.settle((place,) * len(work.claims))
+            if self.is_freed:
+                self._wake()
 
     def forget_refusals(self) -> None:
         """Every lane is about to ask again."""
