@@ -54,7 +54,7 @@ def test_every_failure_has_its_own_stable_code_and_a_cure() -> None:
         ("RateLimited", Retry),
         ("Blocked", Retry),
         ("HostResting", Wait),
-        ("RobotsUnreachable", Wait),
+        ("RobotsUnreachable", Retry),
         ("RobotsDisallowed", Skip),
         ("NotThere", Skip),
         ("AuthRequired", Suspend),

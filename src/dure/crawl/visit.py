@@ -68,14 +68,16 @@ class Visits:
     ) -> Fetched:
         """Fetch a page and hand it over; a full queue keeps its worker here."""
         now = presence.clock.monotonic
-        worker, started, is_good = gate.begin(), now(), False
+        worker, took, is_good = gate.begin(), 0.0, False
         try:
             fetched = await self._crawler.fetcher.get(url)
-            presence.fetched(stage, len(fetched.body), now() - started)
+            # Without the wait for its host's turn: that is no sign of too many workers.
+            took = fetched.elapsed
+            presence.fetched(stage, len(fetched.body), took)
             is_good = True
             await gate.line.parse.queue.enter()
         finally:
-            gate.end(worker, is_good=is_good, took=now() - started, now=now())
+            gate.end(worker, is_good=is_good, took=took, now=now())
         return fetched
 
     async def parse_again(
