@@ -71,8 +71,9 @@ async def test_the_dashboard_says_how_a_crawl_stands_as_json_and_in_two_language
     scene: Any,
 ) -> None:
     """C11."""
-    fault = Fault(kind="status", site="shop", path="/products/7", status=500)
-    async with scene(200, faults=[fault], manners=SLOW) as s:
+    broken = Fault(kind="status", site="shop", path="/products/7", status=500)
+    slow = Fault(kind="slow_start", site="shop", path="/products/*", seconds=0.1)
+    async with scene(200, faults=[broken, slow], manners=SLOW) as s:
         await s.rig.advance("60s")
         board = await dashboard_of(s.catalog.app)
         now = await s.rig.store.now()

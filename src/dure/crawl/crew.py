@@ -84,8 +84,9 @@ class Crew:
         self.busy -= 1
         self.processed += 1
         self.last_activity = now
-        self.mean += _SMOOTHING * (took - self.mean) if self.mean else took
         if is_good:
+            # How long a failure took tells nothing of those that go well.
+            self.mean += _SMOOTHING * (took - self.mean) if self.mean else took
             worker.failures = 0
         else:
             self.failed += 1

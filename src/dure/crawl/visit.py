@@ -86,16 +86,18 @@ class Visits:
         """Fetch a page and hand it over; a full queue keeps its worker here."""
         presence = gate.presence
         now = presence.clock.monotonic
-        worker, started, is_good = gate.begin(), now(), False
+        worker, took, is_good = gate.begin(), 0.0, False
         try:
             validators = poll.last.validators if poll and poll.last else None
             fetched = await self._crawler.fetcher.get(url, validators=validators)
-            presence.fetched(stage, len(fetched.body), now() - started)
+            # Without the wait for its host's turn: that is no sign of too many workers.
+            took = fetched.elapsed
+            presence.fetched(stage, len(fetched.body), took)
             presence.node.pacer.let_go(work, TO_FETCH)
             is_good = True
             await gate.line.parse.queue.enter()
         finally:
-            gate.end(worker, is_good=is_good, took=now() - started, now=now())
+            gate.end(worker, is_good=is_good, took=took, now=now())
         return fetched
 
     async def parse_again(

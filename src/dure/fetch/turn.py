@@ -2,10 +2,14 @@
 
 import asyncio
 from collections import deque
+from typing import Final
 
 from dure.fetch.failure import HostResting
 from dure.fetch.host import Host
 from dure.ports.clock import Clock
+
+_TICK_SECONDS: Final = 1e-6
+"""A loop runs timers early by its clock's resolution: less than this may take no time at all."""
 
 
 class Turns:
@@ -53,7 +57,7 @@ class Turns:
         when = host.book(now)
         try:
             while when > now:
-                await asyncio.sleep(when - now)
+                await asyncio.sleep(max(when - now, _TICK_SECONDS))
                 now = self._clock.monotonic()
         except BaseException:
             host.unbook(self._clock.monotonic())
