@@ -67,6 +67,8 @@ async def test_a_crawl_killed_twenty_times_saves_every_product_once(scene: Any, 
         asked = len(site.asked)
         victim = scene.start("crawl", SHOP=site.url)
         goal = len(saved) + random.randint(60, 140)
+        # Its tables are there once it asks for pages.
+        await scene.until(lambda v=victim, n=asked: len(site.asked) > n or not v.is_running, 60)
         await scene.until(lambda v=victim, g=goal: len(saved_now()) >= g or not v.is_running, 60)
         assert victim.is_running, f"{victim.said()} {victim.complaints()}"
         victim.kill()

@@ -51,8 +51,8 @@ def execute(url: str, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_database_is_empty(postgres_url: str) -> None:
-    tables = answer(postgres_url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+def test_a_database_is_empty(bare_postgres_url: str) -> None:
+    tables = answer(bare_postgres_url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
 
     assert tables == 0
 
