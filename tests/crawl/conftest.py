@@ -8,6 +8,7 @@ import pytest
 
 import dure
 from dure.crawl import Crawler, Page, Spider
+from dure.crawl.load import CALM
 from dure.fetch import Fetcher, FetchPolicy, Manners
 from dure.testing.virtual import VirtualClock
 
@@ -70,6 +71,7 @@ def _crawler_of(web: Any, *spiders: Spider, policy: FetchPolicy | None = None) -
     clock = VirtualClock()
     rules = policy or FetchPolicy(manners=Manners(delay=0.0, concurrency=8))
     crawler = Crawler(app, *spiders, fetcher=Fetcher(rules, wire=web, clock=clock))
+    crawler.read_load = lambda _now: CALM  # else a busy machine would shape virtual time
     return app, crawler
 
 

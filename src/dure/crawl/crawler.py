@@ -7,7 +7,7 @@ Each stage is a kind, each host a lane, each run a session. Retries, priorities,
 unique keys, pause and cancel are the engine's. What is added here is when a host is due.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,6 +19,7 @@ from multidict import CIMultiDict
 from dure.core.backoff import NEVER
 from dure.core.errors import KindInvalid, NotFound
 from dure.core.job import Job, Unique
+from dure.core.load import Load
 from dure.core.outcome import Outcome
 from dure.core.state import FINAL, Priority
 from dure.crawl.address import Address, Addresses, address_of
@@ -84,6 +85,8 @@ class Crawler:
         self.addresses = Addresses()
         self.reader = Reader()
         self.presences: list[Presence] = []
+        self.read_load: Callable[[float], Load] | None = None
+        """In place of reading the machine: virtual time has none."""
         self._courses: dict[str, Course] = {}
         self._kinds: dict[str, Kind[Any, Any]] = {}
         self._parse_kinds: dict[str, Kind[Any, Any]] = {}

@@ -49,6 +49,7 @@ class Presence:
             for place, line in enumerate(lines):
                 line.later = [later.frontier for later in lines[place + 1 :]]
         self.meter = Meter(node.clock, node.pacer.resources)
+        self.meter.read = crawler.read_load or self.meter.read
         self._gates: dict[tuple[str, str], LaneGate] = {}
         self.started = node.clock.monotonic()
         self._said_at = self.started
