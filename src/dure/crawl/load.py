@@ -6,7 +6,7 @@ adjusted: the load then looks like one that calls for no change.
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +68,7 @@ class Meter:
         self._seen = (clock.monotonic(), time.process_time())
         self._next_at = 0.0
         self.load = CALM
-        self.read = self._read
+        self.read: Callable[[float], Load] = self._read
 
     def tick(self) -> None:
         """Look, and adjust; at most every two seconds."""
